@@ -1,0 +1,51 @@
+"""Command line entry: maps a verb to its handler and failures to exit codes.
+
+Nothing heavy is imported here: a handler is imported when its verb is given, so that each verb pays
+only for what it uses.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Final
+
+__all__ = ["VERBS", "main"]
+
+VERBS: Final[dict[str, tuple[str, str]]] = {
+    "claim": ("claimfit.cli.claim:run", "size a model and write the ResourceClaim that fits it"),
+    "fit": ("claimfit.cli.fit:run", "where a model fits: on a cluster or on known accelerators"),
+    "models": ("claimfit.cli.models:run", "the models claimfit knows, and where each fact is from"),
+    "calibrate": ("claimfit.cli.calibrate:run", "teach claimfit the speed of your own devices"),
+}
+"""Verb -> (module:function, one line of help)."""
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run one command and return its exit code.
+
+    0 yes; 1 no (not satisfiable, inexpressible, findings); 2 wrong use or unreadable input; 3 the
+    cluster, the network or the machine failed.
+    """
+    arguments = sys.argv[1:] if argv is None else list(argv)
+    json_first = arguments[:1] == ["--json"]  # `llmfit --json claim ...` is spelled this way
+    verb_at = 1 if json_first else 0
+    verb = arguments[verb_at] if len(arguments) > verb_at else "--help"
+    if verb in VERBS:
+        rest = arguments[verb_at + 1 :]
+        return _dispatch(VERBS[verb][0], ["--json", *rest] if json_first else rest)
+    from claimfit.cli import overview
+
+    return overview.run(arguments)
+
+
+def _dispatch(handler: str, arguments: list[str]) -> int:
+    from importlib import import_module
+
+    from claimfit.cli.failures import guarded
+
+    module, function = handler.split(":")
+    return guarded(lambda: getattr(import_module(module), function)(arguments), arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,97 @@
+"""Argument parsing shared by the verbs: argparse whose errors are ours, and checked numbers."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from typing import TYPE_CHECKING, Final, NoReturn
+
+from claimfit.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["Parser", "add_output", "count", "positive_number", "share"]
+
+_LARGEST_COUNT: Final = 2**53 - 1  # the largest integer that every JSON reader keeps exact
+
+
+class Parser(argparse.ArgumentParser):
+    """An ArgumentParser that raises `UsageError` instead of printing and exiting."""
+
+    def __init__(self, *, prog: str, description: str, epilog: str = "") -> None:
+        super().__init__(
+            prog=prog,
+            description=description,
+            epilog=epilog or None,
+            allow_abbrev=False,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+
+    def error(self, message: str) -> NoReturn:
+        """Raise `UsageError` CLI001 with argparse's message."""
+        raise UsageError("CLI001", message, fix=f"see {self.prog} --help")
+
+
+def add_output(parser: argparse.ArgumentParser, *formats: str) -> None:
+    """Add ``-o/--output`` with `formats`, the first being the default."""
+    parser.add_argument(
+        "-o", "--output", choices=formats, default=formats[0], help=f"default: {formats[0]}"
+    )
+
+
+def positive_number(flag: str) -> Callable[[str], float]:
+    """Return a parser of finite numbers above 0 for `flag`; raises `UsageError` CLI002."""
+
+    def parse(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not math.isfinite(value) or value <= 0:
+            raise UsageError(
+                "CLI002", "not a usable number", place=flag, found=text, expected="a number above 0"
+            )
+        return value
+
+    return parse
+
+
+def count(flag: str, least: int = 1, most: int = _LARGEST_COUNT) -> Callable[[str], int]:
+    """Return a parser of whole numbers in `least`..`most` for `flag`; raises CLI003."""
+
+    def parse(text: str) -> int:
+        digits = text.strip()
+        whole = digits.isascii() and digits.isdigit() and len(digits) <= len(str(most)) + 1
+        if not whole or not least <= int(digits) <= most:
+            raise UsageError(
+                "CLI003",
+                "not a usable count",
+                place=flag,
+                found=text,
+                expected=f"a whole number from {least} to {most}",
+            )
+        return int(digits)
+
+    return parse
+
+
+def share(flag: str) -> Callable[[str], float]:
+    """Return a parser of shares above 0 and up to 1 for `flag`; raises `UsageError` CLI004."""
+
+    def parse(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not math.isfinite(value) or not 0 < value <= 1:
+            raise UsageError(
+                "CLI004",
+                "not a share",
+                place=flag,
+                found=text,
+                expected="a number above 0, at most 1",
+            )
+        return value
+
+    return parse

@@ -1,0 +1,79 @@
+"""Turns errors into text, JSON and exit codes: the only place that does.
+
+Text goes to stderr. With ``-o json`` (or ``--json``) stdout additionally carries one object
+``{"schemaVersion": ..., "error": {...}}``, so that a program reading stdout always gets JSON.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Final
+
+from claimfit.errors import ClaimfitError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["ERROR_SCHEMA", "describe", "guarded", "wants_json"]
+
+ERROR_SCHEMA: Final = "claimfit.dev/error/v1"
+_INTERRUPTED: Final = 130
+_CANDIDATES_SHOWN: Final = 10
+
+
+def guarded(command: Callable[[], int], arguments: list[str]) -> int:
+    """Run `command` and return its exit code, or report what it raised and return that code."""
+    try:
+        code = command()
+        sys.stdout.flush()
+    except ClaimfitError as error:
+        return report(error, as_json=wants_json(arguments))
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+    except BrokenPipeError:
+        # The reader went away (`| head`): not our failure; keep the interpreter from complaining.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    return code
+
+
+def report(error: ClaimfitError, *, as_json: bool) -> int:
+    """Print `error` and return its exit code."""
+    if as_json:
+        import json
+
+        document = {"schemaVersion": ERROR_SCHEMA, "error": error.as_dict()}
+        sys.stdout.write(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
+    sys.stderr.write(describe(error))
+    return error.exit_code
+
+
+def describe(error: ClaimfitError) -> str:
+    """Return the text form: what is wrong first, then what was found, expected and the fix."""
+    where = f"{error.place}: " if error.place else ""
+    lines = [f"error {error.code}: {where}{error.message}"]
+    lines += [
+        f"  {label:<9} {value}"
+        for label, value in (
+            ("found", error.found),
+            ("expected", error.expected),
+            ("fix", error.fix),
+        )
+        if value
+    ]
+    if error.candidates:
+        shown = ", ".join(error.candidates[:_CANDIDATES_SHOWN])
+        more = len(error.candidates) - _CANDIDATES_SHOWN
+        lines.append(f"  nearest   {shown}" + (f" and {more} more" if more > 0 else ""))
+    return "\n".join(lines) + "\n"
+
+
+def wants_json(arguments: list[str]) -> bool:
+    """Return whether the command line asks for JSON, before it is parsed."""
+    for index, argument in enumerate(arguments):
+        if argument in {"--json", "-ojson", "-o=json", "--output=json"}:
+            return True
+        if argument in {"-o", "--output"} and arguments[index + 1 : index + 2] == ["json"]:
+            return True
+    return False

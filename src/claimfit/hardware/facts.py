@@ -74,7 +74,7 @@ class AttributeDescription(NamedTuple):
     """One attribute that a driver publishes."""
 
     name: str
-    """Bare in the driver's own domain (`type`), else qualified (`resource.kubernetes.io/pcieRoot`)."""
+    """Bare in the driver's own domain , else qualified: `resource.kubernetes.io/pcieRoot`."""
     type: AttributeType
     example: str
     always: bool

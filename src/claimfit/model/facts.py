@@ -55,7 +55,7 @@ class Cache(NamedTuple):
     rope_size: int = 0
     """MLA: elements of the decoupled rope key (qk_rope_head_dim)."""
     index_size: int = 0
-    """Elements per token that a sparse-attention indexer (DeepSeek V3.2) caches beside the latent."""
+    """Elements per token that a sparse-attention indexer caches too (DeepSeek V3.2)."""
     state_elements: int = 0
     """linear: elements of the recurrent state of one sequence in this layer."""
     convolution_elements: int = 0

@@ -1,0 +1,172 @@
+"""What decoding costs on each kind of accelerator, as fitted coefficients.
+
+The numbers stand in ``data/speed.json``; ``tools/fit_speed.py`` writes it from measured rows and
+records for each entry how many rows it rests on. An accelerator that was measured under an engine
+has its own entry; one that was not takes its family's; a family without rows takes the engine's
+device-independent prior, which is wide.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypedDict, cast
+
+if TYPE_CHECKING:
+    from claimfit.hardware.facts import Accelerator
+    from claimfit.sizing.plan import EngineChoice
+    from claimfit.units import Basis
+
+__all__ = ["Coefficients", "Family", "coefficients", "family", "prior"]
+
+Family = Literal[
+    "cuda-datacentre",
+    "cuda-consumer",
+    "cuda-unified",
+    "cuda-old",
+    "rocm-datacentre",
+    "rocm-consumer",
+    "rocm-unified",
+    "metal",
+    "xpu",
+    "xpu-unified",
+    "gaudi",
+    "tpu",
+    "neuron",
+    "unknown",
+]
+"""Devices whose decode behaves alike: one software stack and one kind of memory."""
+
+_HBM_PRODUCTS: Final = ("a100", "a30", "b100", "b200", "b300", "gb200", "gb300", "gh200", "h100")
+_HBM_PRODUCTS_MORE: Final = ("h20", "h200", "h800", "a800", "p100", "v100", "rubin")
+_PASCAL_AND_OLDER: Final = ("gtx", "titan-x", "titan-xp", "p4", "p40", "p6", "m40", "m60", "k80")
+
+
+class Coefficients(NamedTuple):
+    """What one decode step costs on a kind of device under an engine."""
+
+    efficiency: float
+    """Share of peak bandwidth that dense weights are read at."""
+    expert_efficiency: float
+    """The same for routed experts, whose reads are scattered."""
+    cache_efficiency: float
+    """The same for keys, values and states."""
+    step_us: float
+    """Fixed cost of a step: scheduling, sampling, the first and last kernels."""
+    layer_us: float
+    """Fixed cost of a layer: kernel launches and the drain between them."""
+    expert_layer_us: float
+    """More of it in a layer of experts: routing, gathering."""
+    state_layer_us: float
+    """More of it in a layer with a recurrent state."""
+    sequence_us: float
+    """Cost of each sequence of the batch: sampling, detokenizing, bookkeeping."""
+    collective_us: float
+    """Latency of one collective between tensor-parallel ranks."""
+    compute_efficiency: float
+    """Share of dense TFLOPS that batched decoding reaches."""
+    low: float
+    """p10 as a share of p50."""
+    high: float
+    """p90 as a multiple of p50."""
+    basis: Basis
+    source: str
+
+
+def family(device: Accelerator) -> Family:
+    """Return the family that `device` behaves like, from its vendor, id and kind of memory."""
+    words = device.id.split("-")
+    if device.vendor == "nvidia":
+        if device.unified_memory:
+            return "cuda-unified"
+        if any(word in _PASCAL_AND_OLDER for word in words):
+            return "cuda-old"
+        hbm = any(word in _HBM_PRODUCTS or word in _HBM_PRODUCTS_MORE for word in words)
+        return "cuda-datacentre" if hbm else "cuda-consumer"
+    if device.vendor == "amd":
+        if device.unified_memory and "strix" in words:
+            return "rocm-unified"
+        instinct = any(word.startswith("mi") and word[2:3].isdigit() for word in words)
+        return "rocm-datacentre" if instinct else "rocm-consumer"
+    if device.vendor == "apple":
+        return "metal"
+    if device.vendor.startswith("intel"):
+        if "gaudi" in device.id:
+            return "gaudi"
+        return "xpu-unified" if device.unified_memory else "xpu"
+    if device.vendor == "google":
+        return "tpu"
+    return "neuron" if device.vendor == "aws" else "unknown"
+
+
+def coefficients(device: Accelerator, engine: EngineChoice) -> Coefficients:
+    """Return the fitted coefficients of `device`, else of its family, else the engine's prior."""
+    table = _table()
+    name = _profile(engine)
+    own = table.devices.get(device.id, {}).get(name)
+    if own is not None:
+        return own
+    kin = table.families.get(family(device), {}).get(name)
+    return kin if kin is not None else table.priors[name]
+
+
+def prior(engine: EngineChoice) -> Coefficients:
+    """Return the device-independent coefficients of `engine`, the slow side of what was seen."""
+    return _table().priors[_profile(engine)]
+
+
+def _profile(engine: EngineChoice) -> str:
+    return "llama.cpp" if engine.name == "llama.cpp" else "vllm"
+
+
+class _Entry(TypedDict):
+    coefficients: dict[str, float]
+    rows: int
+    dated: str
+
+
+class _Document(TypedDict):
+    devices: dict[str, dict[str, _Entry]]
+    families: dict[str, dict[str, _Entry]]
+    priors: dict[str, _Entry]
+
+
+class _Table(NamedTuple):
+    devices: dict[str, dict[str, Coefficients]]
+    families: dict[str, dict[str, Coefficients]]
+    priors: dict[str, Coefficients]
+
+
+_loaded: list[_Table] = []  # read once per process, on first use
+
+
+def _table() -> _Table:
+    if not _loaded:
+        path = os.path.join(os.path.dirname(__file__), os.pardir, "data", "speed.json")  # noqa: PTH118, PTH120  # cold path: pathlib costs start-up time
+        with open(path, encoding="utf-8") as file:  # noqa: PTH123  # the same
+            document = cast("_Document", json.load(file))
+        _loaded.append(
+            _Table(
+                {
+                    name: _entries(group, name, "measured")
+                    for name, group in document["devices"].items()
+                },
+                {
+                    name: _entries(group, name, "family")
+                    for name, group in document["families"].items()
+                },
+                _entries(document["priors"], "all devices", "physics"),
+            )
+        )
+    return _loaded[0]
+
+
+def _entries(group: dict[str, _Entry], name: str, basis: Basis) -> dict[str, Coefficients]:
+    return {
+        engine: Coefficients(
+            **entry["coefficients"],
+            basis=basis,
+            source=f"{entry['rows']} measured rows of {name} under {engine} ({entry['dated']})",
+        )
+        for engine, entry in group.items()
+    }

@@ -13,6 +13,7 @@ __all__ = [
     "AttributeType",
     "CapacityDescription",
     "DeviceClassDescription",
+    "DeviceKind",
     "DriverDescription",
     "PublishedDevice",
 ]
@@ -68,6 +69,14 @@ class Accelerator(NamedTuple):
     uncertain: tuple[str, ...]
     """Fields that no source we opened confirms."""
     note: str = ""
+    architecture: str = ""
+    """As NVML names it (Ampere, Ada Lovelace, Hopper ...); empty for other vendors."""
+    compute_capability: str = ""
+    """NVIDIA only, as the driver publishes it (semver): 9.0.0."""
+    pci_ids: tuple[str, ...] = ()
+    """vendor:device in hexadecimal, lower case. One id may stand for several boards."""
+    parent_memory_slices: int = 0
+    """Memory slices that the whole board has; 0 unless this is a partition."""
 
 
 class AttributeDescription(NamedTuple):
@@ -80,6 +89,8 @@ class AttributeDescription(NamedTuple):
     always: bool
     """Whether every device of the driver has it; else a selector must guard it."""
     trap: str = ""
+    kinds: tuple[str, ...] = ()
+    """Kinds of devices (`DeviceKind.name`) that may have it; empty means all."""
 
 
 class CapacityDescription(NamedTuple):
@@ -89,6 +100,23 @@ class CapacityDescription(NamedTuple):
     example: str
     always: bool
     trap: str = ""
+    kinds: tuple[str, ...] = ()
+    """Kinds of devices (`DeviceKind.name`) that may have it; empty means all."""
+
+
+class DeviceKind(NamedTuple):
+    """One kind of device that a driver publishes side by side with others."""
+
+    name: str
+    """gpu, mig, vfio, partition, npu, cpu, nic ..."""
+    value: str
+    """What `DriverDescription.kind_attribute` holds for it; empty when the driver has no such."""
+    serves: bool
+    """Whether an engine can run a model on it (a VFIO function or a network card cannot)."""
+    profile_attribute: str = ""
+    """Attribute that names the partition profile, empty for whole devices."""
+    parent_attribute: str = ""
+    """Attribute that identifies the board a partition is cut from, or empty."""
 
 
 class DeviceClassDescription(NamedTuple):
@@ -127,6 +155,17 @@ class DriverDescription(NamedTuple):
     """Whether devices may allow multiple allocations (consumable capacity)."""
     source: str
     traps: tuple[str, ...]
+    kinds: tuple[DeviceKind, ...] = ()
+    """Kinds of devices; at least one."""
+    match_attributes: tuple[tuple[str, str], ...] = ()
+    """What `--same` can ask for -> fully qualified attribute for a matchAttribute constraint:
+    ("pcieRoot", "resource.kubernetes.io/pcieRoot"). A word that is absent cannot be asked for."""
+    serves_models: bool = True
+    """False for drivers of networks, CPUs and the like: lint knows them, `--target` does not."""
+    aliases: tuple[str, ...] = ()
+    """Short names that users type: nvidia."""
+    uncertain: tuple[str, ...] = ()
+    """Parts of this description that no source we opened confirms."""
 
     def attribute(self, name: str) -> AttributeDescription | None:
         """Return the description of attribute `name`, or None."""
@@ -135,3 +174,7 @@ class DriverDescription(NamedTuple):
     def capacity(self, name: str) -> CapacityDescription | None:
         """Return the description of capacity `name`, or None."""
         return next((item for item in self.capacities if item.name == name), None)
+
+    def kind(self, name: str) -> DeviceKind | None:
+        """Return the kind `name`, or None."""
+        return next((item for item in self.kinds if item.name == name), None)

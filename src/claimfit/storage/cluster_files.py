@@ -1,0 +1,89 @@
+"""Reads a cluster from where the user keeps it: a file, a folder, standard input or a sample."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from claimfit.dra.reading import Objects, read_objects
+from claimfit.errors import InputError
+
+if TYPE_CHECKING:
+    from typing import BinaryIO
+
+__all__ = ["read_cluster"]
+
+_SAMPLE: Final = "sample:"
+_SUFFIXES: Final = (".json", ".yaml", ".yml")
+MAXIMUM_BYTES: Final = 1 << 30
+"""A cluster of a million devices is half of this."""
+
+
+def read_cluster(source: str, stdin: BinaryIO) -> Objects:
+    """Return the objects of `source`: FILE, FOLDER (every JSON and YAML file in it), `-`, sample:NAME.
+
+    Raises `InputError`: FIL101 cannot be read, FIL102 too large, FIL103 a folder without manifests,
+    FIL104 no such sample; and what `claimfit.dra.reading` raises for the content.
+    """
+    if source == "-":
+        return read_objects(_bounded(stdin, "standard input"), "standard input")
+    if source.startswith(_SAMPLE):
+        return _file(_sample(source.removeprefix(_SAMPLE)), source)
+    path = Path(source)
+    if path.is_dir():
+        return _folder(path)
+    return _file(path, source)
+
+
+def _sample(name: str) -> Path:
+    from claimfit.hardware.samples import sample_names, sample_path
+
+    if name not in sample_names():
+        raise InputError(
+            "FIL104",
+            "no such sample cluster",
+            place="--cluster",
+            found=name,
+            expected="one of " + ", ".join(_SAMPLE + known for known in sample_names()),
+        )
+    return Path(sample_path(name))
+
+
+def _folder(folder: Path) -> Objects:
+    files = sorted(item for item in folder.rglob("*") if item.suffix in _SUFFIXES)
+    if not files:
+        raise InputError(
+            "FIL103",
+            "the folder holds no manifest",
+            place=str(folder),
+            expected="files that end in " + ", ".join(_SUFFIXES),
+        )
+    objects = Objects()
+    for item in files:
+        objects.extend(_file(item, str(item)))
+    return objects
+
+
+def _file(path: Path, place: str) -> Objects:
+    try:
+        with path.open("rb") as stream:
+            return read_objects(_bounded(stream, place), place)
+    except OSError as error:
+        raise InputError(
+            "FIL101",
+            f"cannot be read: {error.strerror or error}",
+            place=place,
+            expected="a file, a folder, - or sample:NAME",
+        ) from None
+
+
+def _bounded(stream: BinaryIO, place: str) -> bytes:
+    text = stream.read(MAXIMUM_BYTES + 1)
+    if len(text) > MAXIMUM_BYTES:
+        raise InputError(
+            "FIL102",
+            f"larger than {MAXIMUM_BYTES >> 20} MiB",
+            place=place,
+            fix="leave out what is not needed: slices, nodes, classes and claims are read",
+        )
+    return text

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from claimfit.errors import SizingError
 from claimfit.model.facts import Cache, ModelFacts, active_layer_parameters
-from claimfit.model.quantization import weight_split
+from claimfit.model.quantization import quantization
+from claimfit.model.weights import weight_split
 
 if TYPE_CHECKING:
     from claimfit.sizing.plan import Parallelism, Workload
@@ -120,7 +121,8 @@ def step_traffic(model: ModelFacts, workload: Workload, parallelism: Parallelism
         )
     element_bytes = _element_bytes(workload.kv_dtype)
     sequences = -(-workload.concurrency // parallelism.pipeline)
-    split = weight_split(model, workload.quantization or model.quantization)
+    chosen = quantization(workload.quantization) if workload.quantization else None
+    split = weight_split(model, chosen)
     head = split.output or split.embedding
     dense = head + sum(split.layers)
     expert = 0.0

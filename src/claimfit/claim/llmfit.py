@@ -19,7 +19,7 @@ from typing import Final, NamedTuple
 
 from claimfit.claim.llmfit_numbers import display, json_number, one_decimal, parse_float, tenths
 from claimfit.errors import ModelError, SizingError, UsageError
-from claimfit.model.llmfit_entry import LlmfitModel
+from claimfit.model.llmfit_entry import WHITE_SPACE, LlmfitModel, claim_name
 
 __all__ = [
     "DRIVER",
@@ -39,9 +39,6 @@ LLMFIT_VERSION: Final = "1.1.17"
 
 DRIVER: Final = "llmfit.ai"
 """Driver name and attribute domain of llmfit-dra; also its default DeviceClass."""
-
-_NAME_CHARACTERS: Final = 48
-"""Characters of a model's name that llmfit keeps before it appends ``-fit``."""
 
 _OTHER_QUANTIZATION_HEADROOM: Final = 1.2
 """llmfit's factor on the weights when the quantization is not, letter for letter, the entry's."""
@@ -124,18 +121,11 @@ def parameters_billion(model: LlmfitModel) -> tuple[float, bool]:
     """
     if model.parameters_raw is not None:
         return model.parameters_raw / 1e9, True
-    text = model.parameter_count.strip(_WHITE_SPACE).upper()
+    text = model.parameter_count.strip(WHITE_SPACE).upper()
     value = parse_float(text[:-1]) if text.endswith(("B", "M")) else None
     if value is None:
         return _DEFAULT_PARAMETERS_BILLION, False
     return (value if text.endswith("B") else value / 1000.0), True
-
-
-# Unicode White_Space, which Rust's trim() removes; Python's strip() also removes U+001C..U+001F.
-_WHITE_SPACE: Final = (
-    "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
-    "\u2028\u2029\u202f\u205f\u3000"
-)
 
 
 def fit_bounds(model: LlmfitModel, target: ClaimTarget) -> FitBounds:
@@ -187,19 +177,6 @@ def _ceiling(value: float, most: int, what: str) -> int:
             expected=f"at most {most}",
         )
     return whole
-
-
-def claim_name(model_name: str) -> str:
-    """Return the object name that llmfit makes of `model_name`.
-
-    Not unique (48 characters are kept), and ``-fit`` alone, which is no DNS label, when the name
-    has no ASCII letter or digit; `render` refuses that one.
-    """
-    kept = "".join(
-        char if char.isascii() and char.isalnum() else "-" for char in model_name.lower()
-    )
-    joined = "-".join(part for part in kept.split("-") if part)
-    return joined[:_NAME_CHARACTERS].strip("-") + "-fit"
 
 
 def render(model: LlmfitModel, target: ClaimTarget) -> str:

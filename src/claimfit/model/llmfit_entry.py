@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FORMATS",
+    "WHITE_SPACE",
     "LlmfitModel",
+    "claim_name",
     "entries_from_json",
     "merged",
     "model_from_entry",
@@ -29,6 +31,15 @@ FORMATS: Final[frozenset[str]] = frozenset(
     {"gguf", "awq", "gptq", "autoround", "mlx", "safetensors", "onnx"}
 )
 """Values of the field ``format``; a missing one is gguf."""
+
+WHITE_SPACE: Final = (
+    "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
+    "\u2028\u2029\u202f\u205f\u3000"
+)
+"""Unicode White_Space, which Rust's trim removes; Python's strip also removes U+001C..U+001F."""
+
+_NAME_CHARACTERS: Final = 48
+"""Characters of a model's name that llmfit keeps before it appends ``-fit``."""
 
 _CAPABILITIES: Final = frozenset({"vision", "tool_use", "audio", "tts"})
 _U32: Final = 2**32 - 1
@@ -280,6 +291,19 @@ class _Fields:
 
 
 _INFINITY: Final = float("inf")
+
+
+def claim_name(model_name: str) -> str:
+    """Return the object name that llmfit makes of `model_name`.
+
+    Not unique (48 characters are kept), and ``-fit`` alone, which is no DNS label, when the name
+    has no ASCII letter or digit; `claimfit.claim.llmfit.render` refuses that one.
+    """
+    kept = "".join(
+        char if char.isascii() and char.isalnum() else "-" for char in model_name.lower()
+    )
+    joined = "-".join(part for part in kept.split("-") if part)
+    return joined[:_NAME_CHARACTERS].strip("-") + "-fit"
 
 
 def slug(name: str) -> str:

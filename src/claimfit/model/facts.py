@@ -170,6 +170,11 @@ class ModelFacts(NamedTuple):
     sources: tuple[Provenance, ...]
     notes: tuple[str, ...] = ()
     """What a user of these facts should know, such as an undeclared field that was not needed."""
+    part_quantization: tuple[tuple[str, str], ...] = ()
+    """(part, canonical quantization) of parts that differ from `quantization` as published.
+
+    Parts: attention, linear_attention, feed_forward, shared_experts, experts, embedding, output.
+    """
 
     @property
     def parameters(self) -> int:

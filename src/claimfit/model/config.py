@@ -1,0 +1,226 @@
+"""Facts of a model from its Hugging Face configuration.
+
+One function serves a local folder, a remote repository and a catalogue entry, which is a reduced
+config.json: `facts_from_config`. Parameters are counted from shapes, never from element counts of
+files (packed 4-bit weights hold eight in one), so that they agree with what the repository
+publishes. The facts that a configuration does not state (is there a bias, which layers slide) come
+from `claimfit.model.families`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Literal
+
+from claimfit.model.attention import attention, latent_attention
+from claimfit.model.declared_quantization import declared_dtype, declared_quantization
+from claimfit.model.facts import Component, FileWeights, Layer, ModelFacts, Provenance
+from claimfit.model.families import FAMILIES, LLAMA_LIKE, Family
+from claimfit.model.fields import Fields
+from claimfit.model.layer_kinds import LayerKind, layer_kinds
+from claimfit.model.mixture import dense, expert_layers, experts
+from claimfit.model.shape import Mixer, Shape, read_shape
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["Origin", "facts_from_config"]
+
+Origin = Literal["gguf", "folder", "remote", "overlay", "catalogue", "llmfit"]
+Task = Literal["generate", "embed", "rerank"]
+
+_TEXT_SECTIONS: Final = ("text_config", "llm_config", "language_config", "thinker_config")
+_VOCABULARY: Final = ("vocab_size", "padded_vocab_size", "n_vocab")
+_CONTEXT: Final = (
+    "max_position_embeddings",
+    "max_sequence_length",
+    "model_max_length",
+    "max_seq_len",
+    "seq_length",
+    "n_positions",
+    "n_ctx",
+)
+
+
+def facts_from_config(  # noqa: PLR0913  # the caller knows nine things that the file does not
+    config: Mapping[str, object],
+    *,
+    name: str,
+    repository: str,
+    origin: Origin,
+    place: str,
+    file: FileWeights | None = None,
+    declared_parameters: int = 0,
+    declared_active_parameters: int = 0,
+    source: str = "config.json",
+) -> ModelFacts:
+    """Return the facts that `config` states.
+
+    Args:
+        config: the parsed config.json, untrusted.
+        name: what the user calls the model.
+        repository: `org/name` that publishes it, or empty.
+        origin: where the configuration is from.
+        place: file or URL, for errors.
+        file: exact bytes from headers, when they were read.
+        declared_parameters: total that the repository publishes, 0 when it publishes none.
+        declared_active_parameters: the same for one token's parameters.
+        source: what provenance lines call the configuration.
+
+    Raises:
+        InputError: CFG001 missing or null, CFG002 wrong type or range, CFG003 contradictory,
+            CFG004 not a kind of model that is sized here.
+    """
+    root = Fields(config, place=place)
+    text, family, architecture, notes = _language_model(root)
+    context = _context_tokens(text)
+    shape = read_shape(text, family, context_tokens=context)
+    layers = _layers(shape)
+    vocabulary = text.count(*_VOCABULARY)
+    task = _task(root, family, name, notes)
+    embedding = vocabulary * shape.hidden_size
+    output = _output_parameters(root, text, task, embedding)
+    dtype, dtype_source = declared_dtype(root, text)
+    if not dtype_source:
+        notes.append("no dtype is stated; read as BF16")
+    quantized = declared_quantization(root, text, dtype)
+    return ModelFacts(
+        name=name,
+        repository=repository,
+        architecture=architecture,
+        task=task,
+        layers=layers,
+        hidden_size=shape.hidden_size,
+        vocabulary_size=vocabulary,
+        embedding_parameters=embedding,
+        output_parameters=output,
+        components=_components(shape),
+        context_tokens=context,
+        dtype=dtype,
+        quantization=quantized.name,
+        group_size=quantized.group_size,
+        declared_parameters=declared_parameters,
+        declared_active_parameters=declared_active_parameters,
+        multimodal="vision_config" in root or "audio_config" in root,
+        file=file,
+        origin=origin,
+        sources=_sources(text, source, dtype_source, quantized.source),
+        notes=tuple(notes),
+        part_quantization=quantized.parts,
+    )
+
+
+def _language_model(root: Fields) -> tuple[Fields, Family, str, list[str]]:
+    """Return the fields of the language model, its family, its model type and first notes."""
+    notes: list[str] = []
+    text = root.section(*_TEXT_SECTIONS) or root
+    architecture = text.text("model_type") or root.text("model_type")
+    if not architecture:
+        raise root.missing(("model_type",), "the model type, such as llama")
+    family = FAMILIES.get(architecture)
+    if family is None:
+        family = LLAMA_LIKE
+        notes.append(
+            f"architecture {architecture[:60]!r} is not known; read as a llama-like decoder"
+        )
+    return text.with_defaults(family.defaults), family, architecture, notes
+
+
+def _context_tokens(text: Fields) -> int:
+    """Return the longest context: what is stated, or what YaRN extends the original to."""
+    stated = max((text.optional_count(key, least=1) for key in _CONTEXT if key in text), default=0)
+    if not stated:
+        raise text.missing(("max_position_embeddings",))
+    rope = text.section("rope_scaling", "rope_parameters")
+    if rope is None or rope.text("rope_type", "type") != "yarn":
+        return stated
+    factor = rope.number("factor", default=1.0, least=1.0, most=1e6)
+    original = rope.optional_count("original_max_position_embeddings", default=stated, least=1)
+    return max(stated, int(factor * original))
+
+
+def _layers(shape: Shape) -> tuple[Layer, ...]:
+    """Return all layers; layers that are alike are one object."""
+    sparse = expert_layers(shape)
+    made: dict[tuple[LayerKind, bool], Layer] = {}
+    layers = []
+    for key in zip(layer_kinds(shape), sparse, strict=True):
+        layer = made.get(key)
+        if layer is None:
+            layer = made[key] = _layer(shape, *key)
+        layers.append(layer)
+    return tuple(layers)
+
+
+def _layer(shape: Shape, kind: LayerKind, sparse: bool) -> Layer:  # half of a key
+    mixer = _mixer(shape, kind)
+    after = experts(shape) if sparse else dense(shape)
+    norms = shape.family.norms * shape.norm(shape.hidden_size)
+    return Layer(
+        mixer.cache,
+        mixer.heads,
+        mixer.parameters + norms,
+        after.parameters,
+        after.mixture,
+        after.intermediate_size,
+    )
+
+
+def _mixer(shape: Shape, kind: LayerKind) -> Mixer:
+    match kind:
+        case "mla":
+            return latent_attention(shape)
+        case "sliding":
+            window = shape.fields.count("sliding_window", "sliding_window_size")
+            if window >= shape.context_tokens:
+                return attention(shape, "full")
+            return attention(shape, "sliding", window=window)
+        case _:
+            return attention(shape, "full")
+
+
+def _task(root: Fields, family: Family, name: str, notes: list[str]) -> Task:
+    """Return what the model is served for, from its architecture class or its name."""
+    classes = root.items("architectures") or []
+    first = classes[0] if classes and isinstance(classes[0], str) else ""
+    if first.endswith("ForSequenceClassification"):
+        return "rerank"
+    if family.encoder or first.endswith("Model"):
+        return "embed"
+    lowered = name.lower()
+    if "rerank" in lowered:
+        notes.append("read as a reranking model by its name")
+        return "rerank"
+    if "embedding" in lowered or "-embed" in lowered:
+        notes.append("read as an embedding model by its name")
+        return "embed"
+    return "generate"
+
+
+def _output_parameters(root: Fields, text: Fields, task: Task, embedding: int) -> int:
+    if task != "generate":
+        return 0
+    tied = root.raw("tie_word_embeddings")
+    if tied is None:
+        return 0 if text.flag("tie_word_embeddings", default=False) else embedding
+    return 0 if root.flag("tie_word_embeddings", default=False) else embedding
+
+
+def _components(shape: Shape) -> tuple[Component, ...]:
+    return (Component("final norm", shape.norm(shape.hidden_size)),)
+
+
+def _sources(text: Fields, source: str, dtype: str, quantized: str) -> tuple[Provenance, ...]:
+    """Return where each group of facts was read."""
+
+    def read(field: str, *names: str) -> Provenance:
+        return Provenance(field, f"{source}: {text.source_of(*names)}")
+
+    return (
+        read("hidden_size", "hidden_size"),
+        read("layers", "num_hidden_layers"),
+        read("context_tokens", *_CONTEXT),
+        read("vocabulary_size", *_VOCABULARY),
+        Provenance("dtype", f"{source}: {dtype}" if dtype else "assumed"),
+        Provenance("quantization", f"{source}: {quantized}" if quantized else "as dtype"),
+        Provenance("parameters", f"counted from the shapes in {source}"),
+    )

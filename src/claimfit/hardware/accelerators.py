@@ -75,7 +75,7 @@ if TYPE_CHECKING:
         partitions: list[_Partitions]
 
 
-__all__ = ["accelerator", "accelerators", "table_version", "with_memory"]
+__all__ = ["accelerator", "accelerators", "quantity_of_mib", "table_version", "with_memory"]
 
 _FILE: Final = os.path.join(os.path.dirname(os.path.dirname(__file__)), "data/accelerators.json")  # noqa: PTH118, PTH120  # pathlib costs 3 ms at start-up
 
@@ -311,7 +311,7 @@ def _partition(board: Accelerator, kind: str, profile: _Profile, source: _Source
         driver=board.published[0].driver,
         attributes=tuple(attributes),
         capacities=(
-            ("memory", _quantity(profile["memory_mib"])),
+            ("memory", quantity_of_mib(profile["memory_mib"])),
             *profile.get("capacities", {}).items(),
         ),
     )
@@ -357,7 +357,7 @@ def _share(value: float | None, part: int, whole: int) -> float | None:
 def _published(entry: _Published, memory_mib: int | None) -> PublishedDevice:
     capacities = list(entry.get("capacities", {}).items())
     if memory_mib is not None and entry["driver"] in _MEMORY_DRIVERS:
-        capacities.insert(0, ("memory", _quantity(memory_mib)))
+        capacities.insert(0, ("memory", quantity_of_mib(memory_mib)))
     return PublishedDevice(
         driver=entry["driver"],
         attributes=tuple(entry["attributes"].items()),
@@ -365,6 +365,6 @@ def _published(entry: _Published, memory_mib: int | None) -> PublishedDevice:
     )
 
 
-def _quantity(mib: int) -> str:
+def quantity_of_mib(mib: int) -> str:
     """Return `mib` as Kubernetes prints a binary quantity: 80Gi, 81559Mi."""
     return f"{mib // 1024}Gi" if mib % 1024 == 0 else f"{mib}Mi"

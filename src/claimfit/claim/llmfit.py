@@ -183,7 +183,7 @@ def render(model: LlmfitModel, target: ClaimTarget) -> str:
     """Return the ResourceClaim (or template) for `model` as YAML, equal to llmfit's to the byte.
 
     Raises what `fit_bounds` raises, `UsageError` LLM006 (name), LLM007 (device class), LLM008
-    (quantization) and `ModelError` LLM009 (model name) for text that has no place in a manifest.
+    (quantization) and `ModelError` LLM009 (entry) for text that has no place in a manifest.
     """
     bounds = fit_bounds(model, target)
     name, device_class = _checked_names(model, target)
@@ -258,13 +258,16 @@ def _json_text(text: str) -> str:
 
 
 def _checked_names(model: LlmfitModel, target: ClaimTarget) -> tuple[str, str]:
-    if not _fits_a_comment(model.name):
-        raise ModelError(
-            "LLM009",
-            "the model's name has characters that break out of a comment",
-            found=model.name,
-            fix="rename the entry",
-        )
+    """Return the object's name and its device class; raises LLM006 to LLM009."""
+    for field, text in (("name", model.name), ("quantization", model.quantization)):
+        if not _fits_a_comment(text):
+            raise ModelError(
+                "LLM009",
+                "the entry has characters that break out of a comment",
+                place=field,
+                found=text,
+                fix="change the entry",
+            )
     if target.quant is not None and not _fits_a_comment(target.quant):
         raise UsageError(
             "LLM008",

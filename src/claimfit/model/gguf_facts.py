@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["facts_from_gguf", "facts_from_header"]
 
-PREDICTION: Final = "multi_token_prediction"
+_PREDICTION: Final = "multi-token prediction"
 
 _DIFFUSION: Final = frozenset({"dream", "llada", "llada-moe", "rnd1"})
 _NOT_MODELS: Final[dict[str, str]] = {
@@ -124,7 +124,7 @@ def facts_from_header(
         group_size=_group_size(weights),
         declared_parameters=0,
         declared_active_parameters=0,
-        multimodal="vision_tower" in tensors.component_elements,
+        multimodal="vision tower" in tensors.component_elements,
         file=weights,
         origin=origin,
         sources=_sources(keys),
@@ -205,7 +205,7 @@ def _components(keys: Keys, tensors: ModelTensors, predicting: int) -> tuple[Com
     )
     if extra:
         loaded = keys.architecture not in _PREDICTION_ON_DEMAND
-        found.append(Component(PREDICTION, extra, loaded))
+        found.append(Component(_PREDICTION, extra, loaded))
     return tuple(found)
 
 

@@ -175,6 +175,16 @@ class DriverDescription(NamedTuple):
         """Return the description of capacity `name`, or None."""
         return next((item for item in self.capacities if item.name == name), None)
 
+    def serving_kinds(self, device_class: DeviceClassDescription) -> tuple[DeviceKind, ...]:
+        """Return the kinds of devices in `device_class` on which an engine can run.
+
+        A selector has to name them (`kind_attribute` in their values) when the class lets in others
+        too: `gpu.amd.com` matches boards, partitions and VFIO functions alike.
+        """
+        return tuple(
+            kind for kind in self.kinds if kind.serves and device_class.kind in {"any", kind.name}
+        )
+
     def kind(self, name: str) -> DeviceKind | None:
         """Return the kind `name`, or None."""
         return next((item for item in self.kinds if item.name == name), None)

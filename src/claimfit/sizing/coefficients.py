@@ -61,6 +61,8 @@ class Coefficients(NamedTuple):
     """More of it in a layer with a recurrent state."""
     sequence_us: float
     """Cost of each sequence of the batch: sampling, detokenizing, bookkeeping."""
+    vocabulary_us: float
+    """Cost of each sequence per 1000 entries of the vocabulary: samplers on the CPU."""
     collective_us: float
     """Latency of one collective between tensor-parallel ranks."""
     compute_efficiency: float

@@ -71,7 +71,7 @@ def rate(
     Every stream is taken to hold `workload.context_tokens` already, so a shorter one is faster.
 
     Raises:
-        SizingError: SIZ050/SIZ051 (`step_traffic`), SIZ052 when the device's bandwidth is unknown.
+        SizingError: SIZ050 (`step_traffic`), SIZ052 when the device's bandwidth is unknown.
     """
     bandwidth = device.bandwidth_gbs
     if not bandwidth:
@@ -81,7 +81,7 @@ def rate(
             place=device.id,
             fix="leave out --min-tps, or give the bandwidth in your own accelerator entry",
         )
-    traffic = step_traffic(model, workload, parallelism)
+    traffic = step_traffic(model, engine, workload, parallelism)
     chosen = coefficients(device, engine)
     if calibration is not None:
         chosen = calibration.adjust(chosen, device, engine)
@@ -130,7 +130,8 @@ def _fixed_ms(traffic: StepTraffic, chosen: Coefficients) -> float:
         + chosen.layer_us * traffic.layers
         + chosen.expert_layer_us * traffic.expert_layers
         + chosen.state_layer_us * traffic.state_layers
-        + chosen.sequence_us * traffic.sequences
+        + (chosen.sequence_us + chosen.vocabulary_us * traffic.vocabulary / 1000.0)
+        * traffic.sequences
     )
     return microseconds / 1000.0
 
@@ -173,9 +174,9 @@ def bandwidth_floor(
 
     Raises:
         SizingError: SIZ053 when the fixed time alone is longer than a token may take, SIZ054 when
-            the bandwidth is beyond any memory; SIZ050/SIZ051 (`step_traffic`).
+            the bandwidth is beyond any memory; SIZ050 (`step_traffic`).
     """
-    traffic = step_traffic(model, workload, parallelism)
+    traffic = step_traffic(model, engine, workload, parallelism)
     assumed = prior(engine)
     fixed_ms = _fixed_ms(traffic, assumed)
     if parallelism.devices > 1:

@@ -14,36 +14,16 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from claimfit.errors import SizingError
 from claimfit.model.facts import Cache, ModelFacts, active_layer_parameters
-from claimfit.model.quantization import quantization
-from claimfit.model.weights import weight_split
+from claimfit.sizing.kv_cache import cache_dtype, token_bytes
+from claimfit.sizing.weights import element_bytes, loaded_weights
 
 if TYPE_CHECKING:
-    from claimfit.sizing.plan import Parallelism, Workload
+    from claimfit.sizing.plan import EngineChoice, Parallelism, Workload
 
 __all__ = ["StepTraffic", "cache_bytes", "distinct_experts", "step_traffic"]
 
-_STATE_BYTES: Final = 4  # engines keep recurrent states in float32 (llama.cpp, vLLM's default)
-
-_CACHE_BYTES: Final[dict[str, float]] = {
-    # Bytes per cached element. Block formats of llama.cpp carry a 16-bit scale per 32 elements
-    # (ggml-common.h: block_q8_0 is 34 bytes, block_q4_0 18, block_q4_1 20, block_q5_0 22, q5_1 24).
-    "": 2.0,
-    "AUTO": 2.0,
-    "BF16": 2.0,
-    "F16": 2.0,
-    "FP16": 2.0,
-    "F32": 4.0,
-    "FP8": 1.0,
-    "FP8_E4M3": 1.0,
-    "FP8_E5M2": 1.0,
-    "INT8": 1.0,
-    "Q8_0": 34 / 32,
-    "Q5_1": 24 / 32,
-    "Q5_0": 22 / 32,
-    "Q4_1": 20 / 32,
-    "Q4_0": 18 / 32,
-    "IQ4_NL": 18 / 32,
-}
+_SPARSE_TOKENS: Final = 2048
+"""Tokens that sparse attention with an indexer reads in full (index_topk of DeepSeek V3.2)."""
 
 
 class StepTraffic(NamedTuple):
@@ -59,6 +39,8 @@ class StepTraffic(NamedTuple):
     expert_layers: int
     state_layers: int
     """Layers with a recurrent state instead of keys and values."""
+    vocabulary: int
+    """Entries of the vocabulary: what a sampler goes through."""
     operations: float
     """Floating-point operations: two per active parameter and sequence."""
     sequences: int
@@ -81,34 +63,34 @@ def distinct_experts(experts: int, per_token: int, tokens: int) -> float:
     return experts * (1.0 - (1.0 - per_token / experts) ** tokens)
 
 
-def cache_bytes(cache: Cache, tokens: int, element_bytes: float, tensor: int) -> float:
+def cache_bytes(cache: Cache, tokens: int, cache_element: float, tensor: int) -> float:
     """Return the bytes of one layer's cache of one sequence of `tokens` that a step reads.
 
-    Keys and values split over tensor-parallel ranks by head, a head at least; the latent of MLA is
-    whole on every rank. A recurrent state is read and written, so it counts twice.
+    `claimfit.sizing.kv_cache` says what a token takes on one rank. A recurrent state is read and
+    written, so it counts twice; sparse attention reads the keys of its indexer, then few tokens.
     """
-    if cache.kind in {"full", "sliding"}:
-        kept = min(tokens, cache.window) if cache.kind == "sliding" and cache.window else tokens
-        heads = -(-cache.kv_heads // tensor)
-        return kept * heads * (cache.key_size + cache.value_size) * element_bytes
-    if cache.kind == "mla":
-        width = cache.latent_size + cache.rope_size + cache.index_size
-        return tokens * width * element_bytes
+    each = token_bytes(cache, tensor, cache_element)
     if cache.kind == "linear":
-        state = (cache.state_elements + cache.convolution_elements) * _STATE_BYTES
-        return 2 * state / tensor
-    return 0.0  # shared reads what another layer's row already counted; none keeps nothing
+        return 2 * each
+    if cache.kind == "sliding" and cache.window:
+        return min(tokens, cache.window) * each
+    if cache.index_size:
+        attended = token_bytes(cache._replace(index_size=0), tensor, cache_element)
+        return tokens * (each - attended) + min(tokens, _SPARSE_TOKENS) * attended
+    return tokens * each
 
 
-def step_traffic(model: ModelFacts, workload: Workload, parallelism: Parallelism) -> StepTraffic:
+def step_traffic(
+    model: ModelFacts, engine: EngineChoice, workload: Workload, parallelism: Parallelism
+) -> StepTraffic:
     """Return what one decode step reads when every sequence holds `workload.context_tokens`.
 
     With pipeline stages a token passes all of them one after the other, so the bytes are those of
     the whole model, while each stage works on its share of the sequences.
 
     Raises:
-        SizingError: SIZ050 for a model that generates nothing, SIZ051 for an unknown cache type.
-        ModelError: unknown quantization (`claimfit.model.quantization`).
+        SizingError: SIZ050 for a model that generates nothing; SIZ003 (`cache_dtype`).
+        ModelError: unknown quantization (`loaded_weights`).
     """
     if model.task != "generate":
         raise SizingError(
@@ -119,24 +101,21 @@ def step_traffic(model: ModelFacts, workload: Workload, parallelism: Parallelism
             expected="a generative model",
             fix="leave out --min-tps",
         )
-    element_bytes = _element_bytes(workload.kv_dtype)
+    element = element_bytes(workload.quantization)
+    _, cache_element = cache_dtype(workload.kv_dtype, engine.name, element)
     sequences = -(-workload.concurrency // parallelism.pipeline)
-    chosen = quantization(workload.quantization) if workload.quantization else None
-    split = weight_split(model, chosen)
-    head = split.output or split.embedding
-    dense = head + sum(split.layers)
-    expert = 0.0
-    expert_layers = 0
+    tensor = parallelism.tensor
+    split = loaded_weights(model, workload.quantization, engine.name)
+    dense = (split.output or split.embedding) + sum(split.layers)
+    expert, expert_layers = 0.0, 0
     for layer, layer_experts in zip(model.layers, split.experts, strict=True):
         mixture = layer.mixture
-        if mixture is None or mixture.experts == 0:
-            continue
-        expert_layers += 1
-        touched = distinct_experts(mixture.experts, mixture.experts_per_token, sequences)
-        expert += layer_experts * touched / mixture.experts
-    tensor = parallelism.tensor
+        if mixture is not None and mixture.experts:
+            expert_layers += 1
+            touched = distinct_experts(mixture.experts, mixture.experts_per_token, sequences)
+            expert += layer_experts * touched / mixture.experts
     kept = sum(
-        cache_bytes(layer.cache, workload.context_tokens, element_bytes, tensor)
+        cache_bytes(layer.cache, workload.context_tokens, cache_element, tensor)
         for layer in model.layers
     )
     active = sum(active_layer_parameters(layer) for layer in model.layers)
@@ -147,21 +126,9 @@ def step_traffic(model: ModelFacts, workload: Workload, parallelism: Parallelism
         cache_bytes=round(kept * sequences),
         layers=len(model.layers),
         expert_layers=expert_layers,
-        state_layers=sum(1 for layer in model.layers if layer.cache.kind == "linear"),
+        state_layers=sum(layer.cache.kind == "linear" for layer in model.layers),
+        vocabulary=model.vocabulary_size,
         operations=2.0 * active * sequences / tensor,
         sequences=sequences,
         hidden_bytes=2 * model.hidden_size * sequences,
     )
-
-
-def _element_bytes(kv_dtype: str) -> float:
-    known = _CACHE_BYTES.get(kv_dtype.upper())
-    if known is None:
-        raise SizingError(
-            "SIZ051",
-            "unknown cache type",
-            place="--kv-dtype",
-            found=kv_dtype,
-            expected="one of " + ", ".join(sorted(name for name in _CACHE_BYTES if name)),
-        )
-    return known

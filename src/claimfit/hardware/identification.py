@@ -12,6 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from claimfit.hardware.accelerators import accelerators
+from claimfit.units.quantity import Quantity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -80,12 +81,18 @@ class DeviceIndex:
         )
 
     def identify(
-        self, driver: str, attributes: Mapping[str, object], capacities: Mapping[str, int]
+        self,
+        driver: str,
+        attributes: Mapping[str, object],
+        capacities: Mapping[str, str | int],
     ) -> Accelerator | None:
         """Return the accelerator that this device of `driver` is, or None when none agrees.
 
-        `attributes` and `capacities` (bytes) are those of the ResourceSlice, with names bare or in
-        the driver's own domain.
+        `attributes` and `capacities` are those of the ResourceSlice, with names bare or in the
+        driver's own domain. A capacity is a quantity as text, or its bytes.
+
+        Raises:
+            InputError: UNT001 to UNT003, the text of the memory capacity is no quantity.
         """
         best: tuple[float, Accelerator] | None = None
         tied = False
@@ -105,7 +112,7 @@ class DeviceIndex:
 
 
 def identify(
-    driver: str, attributes: Mapping[str, object], capacities: Mapping[str, int]
+    driver: str, attributes: Mapping[str, object], capacities: Mapping[str, str | int]
 ) -> Accelerator | None:
     """Return the accelerator of the table that this published device is, or None.
 
@@ -123,7 +130,7 @@ def _distance(
     candidate: _Candidate,
     driver: str,
     attributes: Mapping[str, object],
-    capacities: Mapping[str, int],
+    capacities: Mapping[str, str | int],
 ) -> float | None:
     """Return how far the published memory is from the candidate's, None when they differ."""
 
@@ -140,8 +147,10 @@ def _distance(
     if memory is None:
         # Only a device that is known to publish no memory is itself without any.
         return 0.0 if candidate.accelerator.memory_mib is None else None
+    if isinstance(memory, str):
+        memory = Quantity.parse(memory).nanos // 10**9
     expected = (candidate.memory_mib or 0) * _MIB
-    if not expected or isinstance(memory, bool):
+    if not expected:
         return None
     distance = abs(memory - expected)
     return distance / expected if distance <= candidate.spread * expected else None

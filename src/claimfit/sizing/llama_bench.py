@@ -120,6 +120,19 @@ def from_markdown(text: str, place: str, given: Given) -> Iterator[Measured | Re
         yield _markdown_row(fields, at, device, given)
 
 
+_TYPE: Final = re.compile(
+    r"\b[0-9.?]+B (?:mostly )?(?:UD-)?([A-Z0-9_]+)(?: - (Small|Medium|Large))?"
+)
+
+
+def _type_name(model: str) -> str:
+    """Return the file type in the first column: `qwen2 7B Q4_K - Medium` is Q4_K_M."""
+    found = _TYPE.search(model)
+    if found is None:
+        return ""
+    return found[1] + (f"_{found[2][0]}" if found[2] else "")
+
+
 _TEST: Final = re.compile(r"^tg ?(\d{1,7})(?: ?@ ?d(\d{1,8}))?$")
 
 
@@ -141,7 +154,7 @@ def _markdown_row(
     return Measured(
         model=given.model,
         model_bytes=int((size_number or 0) * unit),
-        quantization=given.quantization or fields.get("model", "").split("B ", 1)[-1].strip(),
+        quantization=given.quantization or _type_name(fields.get("model", "")),
         device=device,
         engine=given.engine or "llama.cpp",
         engine_version="",

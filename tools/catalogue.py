@@ -87,11 +87,11 @@ def facts_by_name(entries: dict[str, list[dict[str, Any]]]) -> dict[str, ModelFa
     found = {}
     for family, items in entries.items():
         parsed = {
-            item["name"]: entry_from_json(item, place=f"{family}.json: {item['name']}")
+            item["name"]: entry_from_json(item, place=f"{family}.json", origin="catalogue")
             for item in items
         }
         for name, entry in parsed.items():
-            found[name] = facts_of(completed(entry, parsed.get), origin="catalogue")
+            found[name] = facts_of(completed(entry, parsed.get))
     return found
 
 

@@ -61,7 +61,9 @@ def built_in() -> Catalogue:
 def _family(directory: str, family: str) -> dict[str, Entry]:
     items = cast("list[object]", _read(directory, family)["models"])
     entries = (
-        entry_from_json(item, place=f"data/models/{family}.json: models[{position}]")
+        entry_from_json(
+            item, place=f"data/models/{family}.json: models[{position}]", origin="catalogue"
+        )
         for position, item in enumerate(items)
     )
     return {entry.name: entry for entry in entries}

@@ -27,6 +27,7 @@ from claimfit.model.config import facts_from_config
 from claimfit.model.facts import Provenance
 
 Task = Literal["generate", "embed", "rerank"]
+Origin = Literal["catalogue", "overlay"]
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -78,9 +79,10 @@ class Entry(NamedTuple):
     """What it serves where architecture and name do not say."""
     place: str
     """Where the entry stands, for messages."""
+    origin: Origin
 
 
-def entry_from_json(item: object, *, place: str) -> Entry:
+def entry_from_json(item: object, *, place: str, origin: Origin) -> Entry:
     """Return `item`, an object as the module describes, as an entry.
 
     Raises:
@@ -120,6 +122,7 @@ def entry_from_json(item: object, *, place: str) -> Entry:
         notes=_strings(item, "notes", place),
         task=_task(texts["task"], place),
         place=place,
+        origin=origin,
     )
 
 
@@ -157,21 +160,21 @@ def merged(base: dict[str, object], patch: dict[str, object]) -> dict[str, objec
     return result
 
 
-def facts_of(entry: Entry, *, origin: Literal["catalogue", "overlay"]) -> ModelFacts:
+def facts_of(entry: Entry) -> ModelFacts:
     """Return the facts of a completed `entry`.
 
     Raises:
-        ModelError: what `facts_from_config` raises for the configuration.
+        InputError: what `facts_from_config` raises for the configuration.
     """
     facts = facts_from_config(
         entry.config,
         name=entry.name,
         repository=entry.repository,
-        origin=origin,
+        origin=entry.origin,
         place=f"{entry.place}.config",
         declared_parameters=entry.parameters,
         declared_active_parameters=entry.active_parameters,
-        source=entry.opened or "general knowledge" if origin == "catalogue" else entry.place,
+        source=entry.origin if entry.origin == "catalogue" else entry.place,
     )
     declared = tuple(
         Provenance(field, source or "not stated")

@@ -24,7 +24,14 @@ if TYPE_CHECKING:
     from claimfit.model.catalogue import Catalogue
     from claimfit.model.facts import ModelFacts
 
-__all__ = ["Sources", "find_model", "is_file_reference", "matching_names"]
+__all__ = [
+    "Sources",
+    "entry_named",
+    "find_model",
+    "is_file_reference",
+    "known_entries",
+    "matching_names",
+]
 
 _HOW_ELSE: Final = (
     "claimfit models lists the known ones; or give a GGUF file, a folder with config.json, "
@@ -62,14 +69,31 @@ def find_model(reference: str, sources: Sources) -> ModelFacts:
             )
         return sources.open_model(reference)
     _check_name(reference)
-    found = _exact(reference, sources)
-    if found is None:
-        found = _exact(_the_match(reference, sources), sources)
-    if found is None and sources.llmfit is not None:
-        found = sources.llmfit(reference)
+    entry = entry_named(reference, sources)
+    if entry is None:
+        entry = entry_named(_the_match(reference, sources), sources)
+    if entry is not None:
+        return facts_of(entry)
+    found = None if sources.llmfit is None else sources.llmfit(reference)
     if found is None:
         raise _unknown(reference, sources)
     return found
+
+
+def entry_named(name: str, sources: Sources) -> Entry | None:
+    """Return the entry of exactly this name or alias, the user's before the catalogue's."""
+    for entry in sources.overlay:
+        if name in _spellings(entry):
+            return entry
+    catalogue = sources.catalogue
+    return catalogue.entry(catalogue.aliases.get(name, name))
+
+
+def known_entries(sources: Sources) -> tuple[Entry, ...]:
+    """Return all entries: the user's, then those of the catalogue that they do not hide."""
+    hidden = {spelling.casefold() for entry in sources.overlay for spelling in _spellings(entry)}
+    rest = (entry for entry in sources.catalogue.entries() if entry.name.casefold() not in hidden)
+    return (*sources.overlay, *rest)
 
 
 def is_file_reference(reference: str, exists: Callable[[str], bool] | None) -> bool:
@@ -131,15 +155,6 @@ def _spellings(entry: Entry) -> tuple[str, ...]:
     return (entry.name, *entry.aliases)
 
 
-def _exact(reference: str, sources: Sources) -> ModelFacts | None:
-    for entry in sources.overlay:
-        if reference in _spellings(entry):
-            return facts_of(entry, origin="overlay")
-    catalogue = sources.catalogue
-    found = catalogue.entry(catalogue.aliases.get(reference, reference))
-    return None if found is None else facts_of(found, origin="catalogue")
-
-
 def _check_name(reference: str) -> None:
     if not reference.strip() or len(reference) > LONGEST_NAME or not reference.isprintable():
         raise ModelError(
@@ -159,8 +174,9 @@ def _unknown(reference: str, sources: Sources) -> ModelError:
     for spelling, name in _known(sources):
         spellings.setdefault(spelling.casefold(), name)
         spellings.setdefault(spelling.rpartition("/")[2].casefold(), name)
-    holding = [name for spelling, name in spellings.items() if wanted in spelling]
-    close = [spellings[near] for near in get_close_matches(wanted, spellings, n=_NEAREST * 2)]
+    holding = sorted((spelling for spelling in spellings if wanted in spelling), key=len)
+    close = get_close_matches(wanted, spellings, n=_NEAREST * 2)
+    nearest = tuple(dict.fromkeys(spellings[spelling] for spelling in (*holding, *close)))
     fix = _HOW_ELSE
     if sources.exists is not None and sources.exists(reference):
         fix = f"to read the file or folder of this name, write ./{reference}"
@@ -169,5 +185,5 @@ def _unknown(reference: str, sources: Sources) -> ModelError:
         "unknown model",
         found=reference,
         fix=fix,
-        candidates=tuple(dict.fromkeys(close + holding))[:_NEAREST],
+        candidates=nearest[:_NEAREST],
     )

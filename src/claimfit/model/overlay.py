@@ -46,7 +46,7 @@ def overlay_entries(
     entries: dict[str, Entry] = {}
     taken: dict[str, str] = {}
     for position, item in enumerate(items):
-        entry = entry_from_json(item, place=f"{place}: models[{position}]")
+        entry = entry_from_json(item, place=f"{place}: models[{position}]", origin="overlay")
         for name in (entry.name, *entry.aliases):
             if name.casefold() in taken:
                 raise ModelError(

@@ -130,26 +130,26 @@ class EngineProfile(NamedTuple):
 _VLLM_BATCH: Final = (BatchDefaults(0, 2048, 256), BatchDefaults(70 * GIB, 8192, 1024))
 
 _VLLM_OVERHEADS: Final = Overheads(
-    sampler_bytes=12.6,
+    sampler_bytes=12.5,
     sampler_hidden=1.2,
     layer_hidden=4.25,
     expert_hidden=5.0,
-    activation_base=0.03 * GIB,
-    runtime_single=0.27 * GIB,
+    activation_base=0.038 * GIB,
+    runtime_single=0.25 * GIB,
     runtime_pipeline=0.08 * GIB,
     runtime_tensor=2.03 * GIB,
     runtime_per_rank=0.03 * GIB,
-    graph_base=0.38 * GIB,
-    graph_layer=0.0075 * GIB,
-    graph_layer_hidden=2.44e-6 * GIB,
-    graph_expert_layer=0.02 * GIB,
+    graph_base=0.32 * GIB,
+    graph_layer=0.012 * GIB,
+    graph_layer_hidden=1.6e-6 * GIB,
+    graph_expert_layer=0.016 * GIB,
 )
 _VLLM_MARGINS: Final = Margins(
     activation=(0.06, 0.10 * GIB),
     layer_activation=(0.30, 0.15 * GIB),
     runtime=(0.08, 0.20 * GIB),
     graphs=(0.25, 0.20 * GIB),
-    expert_graphs=(0.40, 0.45 * GIB),
+    expert_graphs=(0.50, 0.60 * GIB),
 )
 _VLLM_ROWS: Final = "fitted on 33 start-ups of vLLM 0.19.0 on H100"
 

@@ -31,6 +31,7 @@ __all__ = ["size", "size_with"]
 
 _MOST_TOKENS: Final = 1 << 40
 _MOST_REQUESTS: Final = 1_000_000
+_LEAST_SHARE: Final = 0.01
 _SINGLE: Final = Parallelism()
 _NO_RESERVE: Final = Bytes(0)
 
@@ -180,10 +181,15 @@ def _batch(plan: _Plan, defaults: BatchDefaults) -> _Batch:
     """Return the step that the engine will run, with the user's settings over its defaults."""
     workload = plan.workload
     tokens = workload.max_batched_tokens or defaults.batched_tokens
+    context = workload.context_tokens
     split = plan.parallelism.tensor >= 4 and defaults.sequences_split
     graphs = defaults.sequences_split if split else defaults.sequences
     if plan.profile.name == "vllm":
         sequences = workload.max_sequences or min(defaults.sequences, tokens)
+        if not workload.max_batched_tokens:
+            # A step never holds more than every sequence in full; encoders take requests whole.
+            tokens = min(tokens, sequences * context)
+            tokens = tokens if plan.model.task == "generate" else max(tokens, context)
     else:
         sequences = workload.max_sequences or workload.concurrency
     return _Batch(tokens, max(sequences, workload.concurrency), graphs, defaults.least_free)
@@ -322,13 +328,13 @@ def _check(model: ModelFacts, workload: Workload, profile: EngineProfile) -> Non
     _count("max batched tokens", workload.max_batched_tokens, 0, _MOST_TOKENS)
     _count("max sequences", workload.max_sequences, 0, _MOST_REQUESTS)
     share = workload.gpu_memory_utilization
-    if not 0 <= share <= 1:
+    if share and not _LEAST_SHARE <= share <= 1:
         raise SizingError(
             "SIZ001",
             "the share of a device is out of range",
             place="gpu memory utilization",
             found=share,
-            expected="above 0, at most 1",
+            expected=f"{_LEAST_SHARE} to 1",
         )
     if workload.lora is not None:
         _count("LoRA adapters", workload.lora.adapters, 1, _MOST_REQUESTS)

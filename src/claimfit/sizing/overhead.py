@@ -4,7 +4,7 @@ vLLM measures its activation with one dummy step of max_num_batched_tokens token
 max_num_seqs sequences. Its peak is the larger of two moments:
 
 * sampling, after the last layer: logits in the model's type, then float32 copies of them, their
-  softmax and random numbers: ``sequences x vocabulary x (type + 12.6 bytes)``. No rank takes a
+  softmax and random numbers: ``sequences x vocabulary x (type + 12.5 bytes)``. No rank takes a
   part of that off another, so tensor parallelism does not lower it.
 * a layer: gate and up projection and their product, ``tokens x 3 x width / ranks``, and some
   copies of the hidden states; of experts once per expert that a token is sent to; of MLA the keys
@@ -26,7 +26,16 @@ if TYPE_CHECKING:
     from claimfit.model.facts import Layer, LoraAdapters, ModelFacts
     from claimfit.sizing.engines import EngineProfile
 
-__all__ = ["Spread", "Stage", "activation", "graphs", "lora", "runtime"]
+__all__ = [
+    "Spread",
+    "Stage",
+    "activation",
+    "graphs",
+    "layer_peak",
+    "lora",
+    "runtime",
+    "sampling_peak",
+]
 
 _VOCABULARY_PAD: Final = 64
 _MLA_WORKSPACE_TOKENS: Final = 64 * 1024
@@ -34,10 +43,13 @@ _MLA_WORKSPACE_TOKENS: Final = 64 * 1024
 _MLA_HEAD_SIZE: Final = 256
 """Unpacked key and value of one MLA head where the facts do not state them (DeepSeek V2, V3)."""
 _VISION_DEPTH: Final = 27
+_VISION_PARAMETERS: Final = 430_000_000
+"""SigLIP so400m, where the facts name no larger tower."""
 _VISION_COPIES: Final = 13
 """A vision tower keeps about 5 hidden and 2 x 4-fold feed-forward tensors per patch."""
-_PATCHES_PER_TOKEN: Final = (1, 4, 16)
-"""Patches that one image token stands for: none merged, 2 x 2 merged, 4 x 4 pooled (Gemma 3)."""
+_PATCHES_PER_TOKEN: Final = (1, 2, 6)
+"""Patches that one image token stands for: none merged (LLaVA-Next); 2 x 2 merged (Qwen, Pixtral,
+Llama 4) with half as much again. Gemma 3 pools 4 x 4, but its vocabulary keeps sampling larger."""
 
 
 class Spread(NamedTuple):
@@ -81,8 +93,8 @@ def activation(stage: Stage, profile: EngineProfile) -> Spread:
         return _sglang_activation(stage)
     if profile.name == "llama.cpp":
         return _compute_buffer(stage, profile)
-    sampling = _sampling(stage, profile)
-    layer = max((_layer_peak(one, stage, profile) for one in _distinct(stage.layers)), default=0.0)
+    sampling = sampling_peak(stage, profile)
+    layer = max((layer_peak(one, stage, profile) for one in _distinct(stage.layers)), default=0.0)
     margins, widened = profile.margins, profile.widened
     sampled = _with(sampling, margins.activation, widened)
     layered = _with(layer, margins.layer_activation, widened)
@@ -102,19 +114,22 @@ def _hidden_states(stage: Stage) -> float:
     return float(stage.batched_tokens) * stage.model.hidden_size * stage.element
 
 
-def _sampling(stage: Stage, profile: EngineProfile) -> float:
+def sampling_peak(stage: Stage, profile: EngineProfile) -> float:
+    """Return the bytes that live while tokens are drawn, after the last layer."""
     model, terms = stage.model, profile.overheads
     hidden = _hidden_states(stage)
     peak = terms.activation_base + terms.sampler_hidden * hidden
     if model.multimodal:
         peak += hidden  # the encoder's output for a full step stays cached beside it
+    if stage.pipeline > 1:
+        peak += 2 * hidden  # hidden state and residual that are received from the stage before
     if stage.last and model.task == "generate":
         vocabulary = -(-model.vocabulary_size // _VOCABULARY_PAD) * _VOCABULARY_PAD
         peak += float(stage.sequences) * vocabulary * (terms.sampler_bytes + stage.element)
     return peak
 
 
-def _layer_peak(layer: Layer, stage: Stage, profile: EngineProfile) -> float:
+def layer_peak(layer: Layer, stage: Stage, profile: EngineProfile) -> float:
     """Return the bytes that live inside `layer`."""
     terms, tokens = profile.overheads, stage.batched_tokens
     hidden = _hidden_states(stage)
@@ -151,7 +166,9 @@ def _vision_peaks(stage: Stage) -> tuple[float, float, float]:
     """
     if not stage.model.multimodal:
         return 0.0, 0.0, 0.0
-    parameters = max((part.parameters for part in stage.model.components if part.loaded), default=0)
+    parts = (part.parameters for part in stage.model.components if part.loaded)
+    parameters = max(parts, default=0)
+    parameters = max(parameters, _VISION_PARAMETERS)
     width = (parameters / (12 * _VISION_DEPTH)) ** 0.5
     least, usual, most = (
         stage.batched_tokens * patches * _VISION_COPIES * width * stage.element

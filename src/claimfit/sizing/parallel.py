@@ -22,8 +22,6 @@ __all__ = ["TensorSize", "check_parallelism", "tensor_sizes"]
 
 _VOCABULARY_PAD: Final = 64
 """vLLM's VocabParallelEmbedding pads the vocabulary to 64 before it is cut."""
-_BLOCK_FP8: Final = 128
-"""DeepSeek's and Qwen's FP8 checkpoints share a scale in blocks of 128 x 128 weights."""
 _MOST_DEVICES: Final = 1024
 
 
@@ -113,6 +111,7 @@ def _verdict(
             _head_reason(model, size)
             or _vocabulary_reason(model, size)
             or _width_reason(model, scheme, group, size)
+            or _output_reason(model, scheme, group, size)
         )
     return TensorSize(size, not reason, reason)
 
@@ -161,10 +160,26 @@ def _width_reason(model: ModelFacts, scheme: Quantization, group: int, size: int
     return ""
 
 
+def _output_reason(model: ModelFacts, scheme: Quantization, group: int, size: int) -> str:
+    """Return why the input of the attention's output projection cuts through a group."""
+    unit = _unit(model, scheme, group)
+    if unit == 1:
+        return ""
+    for layer in model.layers:
+        width = layer.heads * layer.cache.value_size
+        if width % unit == 0 and (width // size) % unit:
+            return (
+                f"the attention output, {width} / {size} = {width // size}, cuts through the "
+                f"groups of {unit} that share a scale in {scheme.name}"
+            )
+    return ""
+
+
 def _unit(model: ModelFacts, scheme: Quantization, group: int) -> int:
     """Return how many neighbouring weights of the cut dimension must stay on one rank."""
     if scheme.family == "fp8" and scheme.name == model.quantization:
         return model.group_size or 1
     if scheme.name == "MXFP4":
         return 1  # vLLM pads experts of MXFP4 to whole blocks
-    return group if scheme.family in ("awq", "gptq", "autoround", "int", "fp4") else 1
+    grouped = scheme.family in ("awq", "gptq", "autoround", "int", "fp4")
+    return max(1, group) if grouped else 1

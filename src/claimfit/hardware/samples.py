@@ -15,10 +15,10 @@ __all__ = ["SAMPLES", "sample_names", "sample_path"]
 _FOLDER: Final = os.path.join(os.path.dirname(os.path.dirname(__file__)), "data/samples")  # noqa: PTH118, PTH120  # pathlib costs 3 ms at start-up
 
 SAMPLES: Final[dict[str, str]] = {
-    "mixed": "NVIDIA: H200, H100, L40S, A100 whole and as MIG slices, GB10; held, tainted, incomplete",
+    "mixed": "NVIDIA: H200, H100, L40S, A100 as MIG slices, GB10; held, tainted, incomplete",
     "amd": "AMD: MI300X whole and in halves, MI325X, Radeons; one whose memory cannot be read",
-    "intel": "Intel: Arc Pro B60, Max 1550, Flex 170; one bound to VFIO, a node that reports nothing",
-    "llmfit": "llmfit.ai: GPUs, an NPU, CPUs and a network card; one ill, one owned by another driver",
+    "intel": "Intel: Arc Pro B60, Max 1550, Flex 170; one under VFIO, a node that reports nothing",
+    "llmfit": "llmfit.ai: GPUs, an NPU, CPUs, a network card; one ill, one owned by another driver",
     "tpu-gaudi": "TPU, Gaudi and Trainium: drivers that publish no memory",
 }
 """Name -> what is in it, in a line."""

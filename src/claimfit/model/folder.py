@@ -144,7 +144,9 @@ def _only(
 def _matching(candidates: tuple[str, ...], quantization: str) -> tuple[str, ...]:
     """Return the candidates whose names end in `quantization`, however it is spelled."""
     wanted = _folded(quantization)
-    return tuple(name for name in candidates if wanted in {_folded(name), _label(name)})
+    return tuple(
+        name for name in candidates if wanted in {_folded(base_name(name)), _label(name)}
+    )
 
 
 def _label(name: str) -> str:

@@ -1,9 +1,9 @@
 """Splits the tensors of a safetensors model by the part of the model that they belong to.
 
 Names are those that transformers gives its modules: ``model.layers.7.mlp.gate_proj.weight``,
-``model.layers.7.mlp.experts.3.up_proj.weight``, ``transformer.h.7.attn.c_attn.weight``. The number of layers comes from the
-configuration; a layer beyond it predicts further tokens (DeepSeek-V3 keeps it as layer 61) and is
-not loaded for plain serving.
+``model.layers.7.mlp.experts.3.up_proj.weight``, ``transformer.h.7.attn.c_attn.weight``. The number
+of layers comes from the configuration; a layer beyond it predicts further tokens (DeepSeek-V3 keeps
+it as layer 61) and is not loaded for plain serving.
 """
 
 from __future__ import annotations

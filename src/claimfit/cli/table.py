@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import re
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 __all__ = ["write_table"]
 
+_FIGURES: Final = re.compile(r"[-+]?\d[\d.,]*( ?(%|B|Mi|GiB))?( {2}\d[\d.,]*)*")
+"""A figure with or without its unit, or several side by side."""
+
 
 def write_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Write `rows` under `header` to stdout.
 
-    A column whose cells all start with a digit or a sign is aligned right. On a terminal rich folds
+    A column of figures is aligned right. On a terminal rich folds
     columns to its width; in a pipe nothing is cut or folded.
     """
     right = [_is_numeric([row[index] for row in rows]) for index in range(len(header))]
@@ -26,7 +30,7 @@ def write_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 def _is_numeric(cells: Sequence[str]) -> bool:
     filled = [cell for cell in cells if cell and cell != "-"]
-    return bool(filled) and all(cell[0].isdigit() or cell[0] in "+-" for cell in filled)
+    return bool(filled) and all(_FIGURES.fullmatch(cell) for cell in filled)
 
 
 def _write_plain(

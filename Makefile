@@ -61,7 +61,8 @@ lint: $(VENV)/.dev
 	$(BIN)/lint-imports
 
 test: lint
-	$(BIN)/pytest --numprocesses 2 --dist worksteal
+	$(BIN)/python tests/cluster/build.py
+	$(BIN)/pytest --numprocesses 2 --dist loadgroup
 
 format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .

@@ -1,0 +1,115 @@
+"""Builds etcd and the Kubernetes programs from their Go modules, once per version.
+
+A scratch module requires `k8s.io/kubernetes` and replaces each staging module (required there as
+v0.0.0) by its published twin v0.MINOR.PATCH. The programs land in a cache outside the repository,
+`$CLAIMFIT_KUBERNETES_CACHE` or `~/.cache/claimfit-kubernetes`, and are moved there whole, so that
+an interrupted build leaves nothing half done.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Final
+
+__all__ = ["DEFAULT_VERSION", "BuildError", "build_all", "etcd", "go_program", "program"]
+
+DEFAULT_VERSION: Final = "v1.36.3"
+_ETCD: Final = "v3.6.7"
+_STAGING: Final = re.compile(r"^\s*(k8s\.io/[\w.-]+) v0\.0\.0\s*(?://.*)?$", re.MULTILINE)
+_LIMIT_SECONDS: Final = 40 * 60
+
+
+class BuildError(Exception):
+    """A program could not be built; the message holds the end of what go said."""
+
+
+def go_program() -> str | None:
+    """Return the path of the go command, or None."""
+    return shutil.which("go")
+
+
+def cache() -> Path:
+    """Return the folder of built programs, made if needed."""
+    chosen = os.environ.get("CLAIMFIT_KUBERNETES_CACHE")
+    folder = Path(chosen) if chosen else Path.home() / ".cache" / "claimfit-kubernetes"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def etcd() -> Path:
+    """Return the path of etcd, built if needed."""
+    module = f"module scratch\ngo 1.24\nrequire go.etcd.io/etcd/server/v3 {_ETCD}\n"
+    return _built(cache() / f"etcd-{_ETCD}", module, "go.etcd.io/etcd/server/v3", "-s -w")
+
+
+def program(name: str, version: str = DEFAULT_VERSION) -> Path:
+    """Return the path of kube-apiserver, kube-scheduler, ... of `version`, built if needed."""
+    target = cache() / version / name
+    if target.exists():
+        return target
+    flags = f"-s -w -X k8s.io/component-base/version.gitVersion={version}"
+    return _built(target, _kubernetes_module(version), f"k8s.io/kubernetes/cmd/{name}", flags)
+
+
+def _kubernetes_module(version: str) -> str:
+    with tempfile.TemporaryDirectory() as folder:
+        answer = _go(["mod", "download", "-json", f"k8s.io/kubernetes@{version}"], Path(folder))
+        required = Path(json.loads(answer)["GoMod"]).read_text(encoding="utf-8")
+    staged = "v0" + version.removeprefix("v1")
+    replaced = "".join(
+        f"replace {name} => {name} {staged}\n" for name in sorted(set(_STAGING.findall(required)))
+    )
+    return f"module scratch\ngo 1.24\nrequire k8s.io/kubernetes {version}\n{replaced}"
+
+
+def _built(target: Path, module: str, package: str, flags: str) -> Path:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    lock = target.with_name(f"{target.name}.lock")
+    with lock.open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)  # two test processes must not build the same program
+        if not target.exists():
+            with tempfile.TemporaryDirectory(dir=target.parent) as folder:
+                work = Path(folder)
+                (work / "go.mod").write_text(module, encoding="utf-8")
+                output = work / "program"
+                _go(["build", "-trimpath", "-ldflags", flags, "-o", str(output), package], work)
+                output.rename(target)
+    return target
+
+
+def _go(arguments: list[str], folder: Path) -> str:
+    environment = {**os.environ, "CGO_ENABLED": "0", "GOFLAGS": "-mod=mod"}
+    done = subprocess.run(
+        ["go", *arguments],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=_LIMIT_SECONDS,
+        check=False,
+    )
+    if done.returncode:
+        raise BuildError(f"go {' '.join(arguments)}\n{done.stderr[-2000:]}")
+    return done.stdout
+
+
+def build_all(version: str = DEFAULT_VERSION) -> int:
+    """Build what the cluster tests need, before any test's time limit runs; return an exit code."""
+    if go_program() is None:
+        sys.stdout.write("no go command: the cluster tests will be skipped\n")
+        return 1 if os.environ.get("CLAIMFIT_REQUIRE_CLUSTER") else 0
+    for path in (etcd(), program("kube-apiserver", version)):
+        sys.stdout.write(f"built {path.name}\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(build_all(os.environ.get("CLAIMFIT_KUBERNETES", DEFAULT_VERSION)))

@@ -61,7 +61,7 @@ lint: $(VENV)/.dev
 	$(BIN)/lint-imports
 
 test: lint
-	$(BIN)/python tests/cluster/build.py
+	$(BIN)/python tests/support/kubernetes_build.py
 	$(BIN)/pytest --numprocesses 2 --dist loadgroup
 
 format: $(VENV)/.dev

@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-import build
 import pytest
-from control_plane import control_plane
+
+from support import kubernetes_build
+from support.control_plane import control_plane
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from control_plane import ControlPlane
+    from support.control_plane import ControlPlane
 
 
 @pytest.fixture(scope="session")
@@ -21,11 +22,11 @@ def api_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlan
 
     With CLAIMFIT_REQUIRE_CLUSTER=1 a missing Go is a failure: CI must not pass by skipping.
     """
-    if build.go_program() is None:
+    if kubernetes_build.go_program() is None:
         if os.environ.get("CLAIMFIT_REQUIRE_CLUSTER"):
             pytest.fail("CLAIMFIT_REQUIRE_CLUSTER is set and there is no go command")
         pytest.skip("no go command: the control plane cannot be built")
-    version = os.environ.get("CLAIMFIT_KUBERNETES", build.DEFAULT_VERSION)
-    programs = build.etcd(), build.program("kube-apiserver", version)
+    version = os.environ.get("CLAIMFIT_KUBERNETES", kubernetes_build.DEFAULT_VERSION)
+    programs = kubernetes_build.etcd(), kubernetes_build.program("kube-apiserver", version)
     with control_plane(*programs, tmp_path_factory.mktemp("control-plane")) as plane:
         yield plane

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 if TYPE_CHECKING:
-    from control_plane import ControlPlane
+    from support.control_plane import ControlPlane
 
 ROOT = Path(__file__).parents[2]
 GOLDENS = sorted((ROOT / "tests" / "golden").rglob("*.yaml"))
@@ -22,9 +22,7 @@ pytestmark = [pytest.mark.cluster, pytest.mark.xdist_group("cluster")]
 
 
 @pytest.mark.parametrize("path", GOLDENS, ids=[path.stem for path in GOLDENS])
-def test_golden_manifest_passes_a_server_side_dry_run(
-    path: Path, api_server: ControlPlane
-) -> None:
+def test_golden_manifest_passes_a_server_side_dry_run(path: Path, api_server: ControlPlane) -> None:
     """Each object of a golden file would be created, unknown fields refused."""
     sent = 0
     for manifest in yaml.safe_load_all(path.read_text(encoding="utf-8")):

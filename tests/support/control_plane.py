@@ -76,7 +76,9 @@ class ControlPlane(NamedTuple):
         assert isinstance(metadata, dict)
         root = f"/apis/{group}/{version}" if group else f"/api/{version}"
         plural = f"{kind.lower()}{'es' if kind.endswith('s') else 's'}"
-        scope = "" if kind in _CLUSTER_KINDS else f"/namespaces/{metadata.get('namespace', 'default')}"
+        scope = (
+            "" if kind in _CLUSTER_KINDS else f"/namespaces/{metadata.get('namespace', 'default')}"
+        )
         return self.call(
             "POST", f"{root}{scope}/{plural}?dryRun=All&fieldValidation=Strict", manifest
         )
@@ -121,9 +123,10 @@ def control_plane(etcd: Path, apiserver: Path, folder: Path) -> Iterator[Control
         "--service-cluster-ip-range=10.0.0.0/24",
         "--disable-admission-plugins=ServiceAccount",
     ]
-    with _running(etcd_command, folder / "etcd.log"), _running(
-        server_command, folder / "kube-apiserver.log"
-    ) as server:
+    with (
+        _running(etcd_command, folder / "etcd.log"),
+        _running(server_command, folder / "kube-apiserver.log") as server,
+    ):
         plane = ControlPlane(f"https://127.0.0.1:{port}", token)
         _wait_ready(plane, server, folder / "kube-apiserver.log")
         yield plane

@@ -16,7 +16,7 @@ def test_layout_is_that_of_a_manifest() -> None:
         "spec": {
             "requests": [{"name": "model", "count": 2}, {"name": "other", "list": []}],
             "nested": [["a", "b"], []],
-            "expression": Folded("'memory' in x && x.memory > 1"),
+            "expression": Folded(["'memory' in x &&", "x.memory > 1"]),
             "absent": None,
             "shared": True,
         },

@@ -19,7 +19,7 @@ from claimfit.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from typing import TypeAlias
+    from typing import Self, TypeAlias
 
     Value: TypeAlias = "Mapping[str, Value] | Sequence[Value] | str | int | bool | None"
     """What a manifest is made of: no floats, whose notation YAML readers disagree on."""
@@ -52,12 +52,21 @@ _UNPRINTABLE_IN_JSON: Final = re.compile(
 
 
 class Folded(str):
-    """A string that is written over several lines, broken after each ``&&``.
+    """A string that is written over several lines, which read back joined by single spaces.
 
-    It reads back as the same string on one line. Used for CEL: one conjunct per line.
+    Used for CEL: one conjunct per line.
     """
 
-    __slots__ = ()
+    __slots__ = ("lines",)
+
+    lines: tuple[str, ...]
+
+    def __new__(cls, lines: Iterable[str]) -> Self:
+        """Return the string that `lines` make."""
+        kept = tuple(lines)
+        text = super().__new__(cls, " ".join(kept))
+        text.lines = kept
+        return text
 
 
 def yaml_text(document: Mapping[str, Value], comments: Iterable[str] = ()) -> str:
@@ -124,16 +133,16 @@ def _entry_lines(head: str, value: Value, indent: str) -> Iterator[str]:
         yield from _block_lines(value, indent)
     elif isinstance(value, Folded) and _can_fold(value):
         yield f"{head} >-"
-        for line in value.replace(" && ", " &&\n").split("\n"):
+        for line in value.lines:
             yield f"{indent}{line}"
     else:
         yield f"{head} {_scalar(value)}"
 
 
-def _can_fold(text: str) -> bool:
+def _can_fold(text: Folded) -> bool:
     """Return whether a folded scalar reads back as `text`: no space at the edge of any line."""
-    lines = text.split(" && ")
-    return text.isprintable() and all(line and line == line.strip(" ") for line in lines)
+    fine = all(line and line == line.strip(" ") for line in text.lines)
+    return bool(text.lines) and fine and text.isprintable()
 
 
 def _scalar(value: Value) -> str:

@@ -1,0 +1,88 @@
+"""Names of claims: DNS labels that say which model they are for, and differ where models do.
+
+A name is made from the model's: lower-cased, and whatever a DNS label cannot hold replaced by
+hyphens or cut. Whenever something was replaced or cut, six hexadecimal digits of the SHA-256 of the
+whole original name are appended, because ``org/Model-1.5`` and ``org/Model-1-5`` would otherwise
+meet. A name that already ends like that gets its own digits too, so that nobody can choose a model
+name that equals the claim name of another.
+"""
+
+from __future__ import annotations
+
+import re
+from hashlib import sha256
+from typing import Final
+
+from claimfit.errors import UsageError
+
+__all__ = ["check_label", "check_subdomain", "generated_name", "with_content_hash"]
+
+LONGEST_LABEL: Final = 63
+"""RFC 1123; the API server checks it for labels, and pods take the claim's name into theirs."""
+LONGEST_SUBDOMAIN: Final = 253
+_HASH_DIGITS: Final = 6
+_CONTENT_DIGITS: Final = 8
+_LABEL: Final = re.compile(r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?", re.ASCII)
+_FOREIGN: Final = re.compile(r"[^a-z0-9]+", re.ASCII)
+_HASHED: Final = re.compile(r".*-[0-9a-f]{6}", re.ASCII | re.DOTALL)
+_FALLBACK: Final = "model"
+
+
+def generated_name(model: str, room: int = LONGEST_LABEL) -> str:
+    """Return the claim's name for the model called `model`, at most `room` characters long.
+
+    The part after the last slash is kept, since a namespace rarely holds two publishers of one
+    model; the digits tell them apart where it does.
+    """
+    whole = model.lower()
+    if len(whole) <= room and _LABEL.fullmatch(whole) and not _HASHED.fullmatch(whole):
+        return whole
+    digits = sha256(model.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH_DIGITS]
+    readable = _FOREIGN.sub("-", whole.rpartition("/")[2]).strip("-")
+    readable = readable[: room - _HASH_DIGITS - 1].rstrip("-") or _FALLBACK
+    return f"{readable}-{digits}"
+
+
+def with_content_hash(name: str, content: str) -> str:
+    """Return `name` with eight digits of the SHA-256 of `content`, the spec as JSON.
+
+    Raises `UsageError` CLM001 when the result is no DNS label any more.
+    """
+    digits = sha256(content.encode("utf-8", "surrogatepass")).hexdigest()[:_CONTENT_DIGITS]
+    return check_label(f"{name}-{digits}", "--name with --name-hash")
+
+
+def content_room() -> int:
+    """Return how many characters of a label are left when a content hash will follow."""
+    return LONGEST_LABEL - _CONTENT_DIGITS - 1
+
+
+def check_label(text: str, place: str) -> str:
+    """Return `text`, a DNS label; raises `UsageError` CLM001 otherwise."""
+    if len(text) > LONGEST_LABEL or not _LABEL.fullmatch(text):
+        raise UsageError(
+            "CLM001",
+            "not a DNS label",
+            place=place,
+            found=text,
+            expected=(
+                f"1 to {LONGEST_LABEL} lower-case letters, digits and hyphens, "
+                "no hyphen first or last"
+            ),
+        )
+    return text
+
+
+def check_subdomain(text: str, place: str) -> str:
+    """Return `text`, a DNS subdomain; raises `UsageError` CLM002 otherwise."""
+    labels = text.split(".")
+    fine = len(text) <= LONGEST_SUBDOMAIN and all(_LABEL.fullmatch(label) for label in labels)
+    if not fine:
+        raise UsageError(
+            "CLM002",
+            "not a DNS subdomain",
+            place=place,
+            found=text,
+            expected=f"DNS labels joined by dots, at most {LONGEST_SUBDOMAIN} characters",
+        )
+    return text

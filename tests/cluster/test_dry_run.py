@@ -36,7 +36,7 @@ def test_golden_manifest_passes_a_server_side_dry_run(path: Path, api_server: Co
 
 @pytest.mark.parametrize("path", SAMPLES, ids=[path.stem for path in SAMPLES])
 def test_sample_cluster_is_what_an_api_server_stores(path: Path, api_server: ControlPlane) -> None:
-    """Slices, classes, nodes and claims of the samples are valid; status is not part of a create."""
+    """Slices, classes, nodes and claims of the samples are valid (a create has no status)."""
     for manifest in json.loads(path.read_text(encoding="utf-8"))["items"]:
         manifest.pop("status", None)
         for server_made in ("uid", "resourceVersion", "creationTimestamp", "namespace"):

@@ -103,3 +103,13 @@ def test_found_cannot_fake_lines() -> None:
     assert printable("x" * 300) == "x" * 200 + "... (300 characters)"
     text = describe(InputError("MAN001", "m", found="a\nerror MAN002: forged"))
     assert len(text.splitlines()) == 2
+
+
+def test_a_defect_is_no_answer(capsys: pytest.CaptureFixture[str]) -> None:
+    """An exception that is none of ours exits with 70, never with the 1 that means no."""
+
+    def fails() -> int:
+        raise KeyError("surprise")
+
+    assert guarded(fails, []) == 70
+    assert "defect of claimfit" in capsys.readouterr().err

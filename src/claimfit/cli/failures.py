@@ -19,6 +19,7 @@ __all__ = ["ERROR_SCHEMA", "describe", "guarded", "wants_json"]
 
 ERROR_SCHEMA: Final = "claimfit.dev/error/v1"
 _INTERRUPTED: Final = 130
+_DEFECT: Final = 70  # EX_SOFTWARE of sysexits.h
 _CANDIDATES_SHOWN: Final = 10
 
 
@@ -35,7 +36,17 @@ def guarded(command: Callable[[], int], arguments: list[str]) -> int:
         # The reader went away (`| head`): not our failure; keep the interpreter from complaining.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except Exception:  # noqa: BLE001  # a defect of ours must not look like the answer "no" (1)
+        return _defect()
     return code
+
+
+def _defect() -> int:
+    import traceback
+
+    traceback.print_exc()
+    sys.stderr.write("error: this is a defect of claimfit, please report it with the lines above\n")
+    return _DEFECT
 
 
 def report(error: ClaimfitError, *, as_json: bool) -> int:

@@ -25,7 +25,8 @@ _MEMORY_SPREAD: Final = 0.08
 """How far published memory may be from the table, as a share of it.
 
 ECC on GDDR takes 1/16 (an A10 publishes 24564Mi without it, 23028Mi with it), driver releases move
-a MIG slice by 1 to 3 %; the closest namesakes are 17 % apart (RTX 3080, 10 and 12 GB)."""
+a MIG slice by up to 7 % (a B200's 1g.23gb had 22.0 and 20.5 GiB); the closest namesakes are 17 %
+apart (RTX 3080, 10 and 12 GB)."""
 
 _NAMEPLATE_SPREAD: Final = 0.10
 """The same where the table holds a nameplate of 10**9 bytes per GB: GiB are 7.4 % more."""

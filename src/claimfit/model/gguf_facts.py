@@ -62,6 +62,7 @@ _PREDICTION_ON_DEMAND: Final = frozenset(
 )
 """Architectures whose multi-token-prediction layers llama.cpp skips unless drafting asks for them
 (TENSOR_SKIP in src/models/*.cpp). Of others we do not know it, so they count as loaded."""
+_MOST_PREDICTING: Final = 64  # layers; known models have 1 to 3
 _POOLING_RANK: Final = 4  # LLAMA_POOLING_TYPE_RANK in include/llama.h
 _FLOATS: Final = ("BF16", "F16", "F32")
 
@@ -100,6 +101,14 @@ def facts_from_header(
     _check_served(model, keys)
     count = keys.positive("block_count")
     predicting = _predicting_layers(keys, count)
+    if count - predicting > len(model.tensors):  # before anything is made per layer
+        raise InputError(
+            "GGU023",
+            "the model has more layers than tensors",
+            place=f"{keys.file}: {keys.name('block_count')}",
+            found=count,
+            expected=f"at most {len(model.tensors)}",
+        )
     tensors = sort_tensors(model.tensors, count, predicting, keys.file)
     embedding = _embedding(model, keys, tensors)
     hidden_size, vocabulary_size = embedding.dimensions
@@ -151,13 +160,13 @@ def _check_served(model: GgufModel, keys: Keys) -> None:
 
 def _predicting_layers(keys: Keys, count: int) -> int:
     predicting = keys.count("nextn_predict_layers", 0)
-    if predicting >= count:
+    if predicting >= min(count, _MOST_PREDICTING):
         raise InputError(
             "GGU021",
             "the key has an unusable value",
             place=f"{keys.file}: {keys.name('nextn_predict_layers')}",
             found=predicting,
-            expected=f"fewer than {count} layers (block_count)",
+            expected=f"fewer than {min(count, _MOST_PREDICTING)}, and than block_count",
         )
     return predicting
 

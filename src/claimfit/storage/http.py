@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 import httpx2
 
+from claimfit._version import __version__
 from claimfit.errors import EnvironmentFailure, InputError
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 _TRANSIENT: Final = frozenset({429, 500, 502, 503, 504})
 _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 _FIRST_PAUSE_SECONDS: Final = 0.5
+_USER_AGENT: Final = f"claimfit/{__version__}"
 
 
 class Limits(NamedTuple):
@@ -220,7 +222,7 @@ class Http:
         if self._client is None:
             self._client = self._make_client()
         # identity: a range counts bytes of the file, not of a compressed form of it.
-        own = {"Accept-Encoding": "identity", **headers}
+        own = {"Accept-Encoding": "identity", "User-Agent": _USER_AGENT, **headers}
         if self._token and _origin(url) == self._token_origin:
             own["Authorization"] = f"Bearer {self._token}"
         request = self._client.build_request("GET", url, headers=own)

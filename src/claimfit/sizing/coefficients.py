@@ -28,6 +28,7 @@ Family = Literal[
     "rocm-consumer",
     "rocm-unified",
     "metal",
+    "metal-old",
     "xpu",
     "xpu-unified",
     "gaudi",
@@ -39,6 +40,7 @@ Family = Literal[
 
 _HBM_PRODUCTS: Final = ("a100", "a30", "b100", "b200", "b300", "gb200", "gb300", "gh200", "h100")
 _HBM_PRODUCTS_MORE: Final = ("h20", "h200", "h800", "a800", "p100", "v100", "rubin")
+_OLD_METAL: Final = ("m1", "m2")  # before Apple GPU family 9, which caches registers dynamically
 _PASCAL_AND_OLDER: Final = ("gtx", "titan-x", "titan-xp", "p4", "p40", "p6", "m40", "m60", "k80")
 
 
@@ -91,7 +93,7 @@ def family(device: Accelerator) -> Family:
         instinct = any(word.startswith("mi") and word[2:3].isdigit() for word in words)
         return "rocm-datacentre" if instinct else "rocm-consumer"
     if device.vendor == "apple":
-        return "metal"
+        return "metal-old" if any(word in _OLD_METAL for word in words) else "metal"
     if device.vendor.startswith("intel"):
         if "gaudi" in device.id:
             return "gaudi"
@@ -118,7 +120,7 @@ def prior(engine: EngineChoice) -> Coefficients:
 
 
 def _profile(engine: EngineChoice) -> str:
-    return "llama.cpp" if engine.name == "llama.cpp" else "vllm"
+    return engine.name if engine.name in {"llama.cpp", "sglang"} else "vllm"
 
 
 class _Entry(TypedDict):

@@ -63,7 +63,7 @@ def observe(measured: Measured, sources: Sources) -> Observation | Refused:
         )
         traffic = step_traffic(model, engine, workload, Parallelism(measured.tensor))
         if measured.model_bytes:
-            total = loaded_weights(model, chosen, measured.engine).total
+            total = loaded_weights(model, chosen, measured.engine).split.total
             ratio = measured.model_bytes / total
             if abs(ratio - 1) > _SIZE_TOLERANCE:
                 return Refused(

@@ -105,7 +105,7 @@ def step_traffic(
     _, cache_element = cache_dtype(workload.kv_dtype, engine.name, element)
     sequences = -(-workload.concurrency // parallelism.pipeline)
     tensor = parallelism.tensor
-    split = loaded_weights(model, workload.quantization, engine.name)
+    split = loaded_weights(model, workload.quantization, engine.name).split
     dense = (split.output or split.embedding) + sum(split.layers)
     expert, expert_layers = 0.0, 0
     for layer, layer_experts in zip(model.layers, split.experts, strict=True):

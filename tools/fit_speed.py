@@ -1,0 +1,105 @@
+"""Writes src/claimfit/data/speed.json from measured rows.
+
+    python tools/fit_speed.py [--rows FILE ...] [--dated YYYY-MM-DD]
+
+Needs numpy, scipy and, for the data-centre rows, aiconfigurator-core. Same rows, same file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections import Counter
+from pathlib import Path
+
+import speed_rows
+import speed_study
+
+from claimfit.hardware.accelerators import accelerators
+from claimfit.sizing.coefficients import family
+
+OUTPUT = speed_rows.ROOT / "src" / "claimfit" / "data" / "speed.json"
+Group = dict[str, dict[str, object]]
+ENGINES = ("llama.cpp", "vllm", "sglang")
+UNMEASURED_WIDER = 1.5
+"""Exponent on the spread of devices of a family that nobody measured under the engine."""
+
+
+def main() -> None:
+    """Fit and write."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rows", action="append", default=[], type=Path, metavar="FILE")
+    parser.add_argument("--dated", required=True, help="date that the entries carry")
+    options = parser.parse_args()
+    rows = all_rows(options.rows)
+    groups: dict[str, Group] = {"devices": {}, "families": {}, "priors": {}}
+    for engine in ENGINES:
+        add_engine(groups, speed_study.of_engine(rows, engine), engine, options.dated)
+    document = {
+        "schemaVersion": "claimfit.dev/speed/v1",
+        "source": "tools/fit_speed.py; docs/accuracy-speed.md judges it",
+        **groups,
+    }
+    OUTPUT.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    print(f"wrote {OUTPUT.relative_to(speed_rows.ROOT)} from {len(rows)} rows")
+
+
+def all_rows(more: list[Path]) -> list[speed_rows.Row]:
+    """Return every usable row, and print how many were refused and why."""
+    files = [speed_rows.SHARED_ROWS, speed_rows.PUBLISHED_ROWS, *more]
+    rows: list[speed_rows.Row] = []
+    for path in files:
+        if path.exists():
+            found = speed_rows.decode_rows(path)
+            report(path.name, found)
+            rows += found.rows
+    silicon = speed_rows.silicon_rows()
+    report("aiconfigurator", silicon)
+    return rows + silicon.rows
+
+
+def report(name: str, found: speed_rows.Rows) -> None:
+    """Print what a source gave."""
+    reasons = ", ".join(f"{count} {reason}" for reason, count in found.refused.most_common())
+    print(f"{name}: {len(found.rows)} rows; left out: {reasons or 'none'}")
+
+
+def add_engine(
+    groups: dict[str, Group], rows: list[speed_rows.Row], engine: str, dated: str
+) -> None:
+    """Add the entries of one engine to `groups`."""
+    fits = speed_study.fit_all(rows, engine)
+    errors = speed_study.cross_validate(rows, engine)
+    of_device = Counter(row.device.id for row in rows)
+    of_family = Counter(str(family(row.device)) for row in rows)
+    measured, kin, prior = (
+        speed_study.spread(errors.measured),
+        speed_study.spread(errors.family),
+        speed_study.spread(errors.prior),
+    )
+    listed = {device.id for device in accelerators()}
+    for name, parameters in fits.devices.items():
+        if name not in listed:  # a board that nobody can name; it counts in its family
+            continue
+        groups["devices"].setdefault(name, {})[engine] = entry(
+            parameters, measured, of_device[name], dated
+        )
+    for name, parameters in fits.families.items():
+        groups["families"].setdefault(name, {})[engine] = entry(
+            parameters, kin, of_family[name], dated
+        )
+    wide = prior[0] ** UNMEASURED_WIDER, prior[1] ** UNMEASURED_WIDER
+    groups["priors"][engine] = entry(fits.engine, wide, len(rows), dated)
+
+
+def entry(
+    parameters: dict[str, float], spread: tuple[float, float], rows: int, dated: str
+) -> dict[str, object]:
+    """Return one entry, rounded to what the rows can tell."""
+    coefficients = {name: float(f"{value:.3g}") for name, value in parameters.items()}
+    coefficients |= {"low": round(spread[0], 3), "high": round(spread[1], 3)}
+    return {"rows": rows, "dated": dated, "coefficients": coefficients}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,345 @@
+"""Measured decode speeds as rows that the fit and the accuracy study read.
+
+Three sources:
+
+* rows in the form of decode_speed.json (``../shared/data``, or any file given),
+* ``bench/data/published_decode_speed.json`` in this repository,
+* the silicon samples that the package aiconfigurator-core ships (Apache-2.0).
+
+A row that cannot be used is counted under its reason; nothing is dropped in silence.
+"""
+
+from __future__ import annotations
+
+import csv
+import importlib.util
+import json
+import re
+from collections import Counter
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from claimfit.errors import ClaimfitError
+from claimfit.hardware.accelerators import accelerator
+from claimfit.hardware.facts import Accelerator
+from claimfit.model.catalogue import built_in
+from claimfit.model.config import facts_from_config
+from claimfit.model.lookup import Sources, find_model
+from claimfit.model.quantization import quantization
+from claimfit.sizing.matching import file_stem, model_names
+from claimfit.sizing.plan import EngineChoice, Parallelism, Workload
+from claimfit.sizing.traffic import StepTraffic, step_traffic
+
+if TYPE_CHECKING:
+    from claimfit.model.facts import ModelFacts
+
+ROOT = Path(__file__).resolve().parents[1]
+SHARED_ROWS = ROOT.parent / "shared" / "data" / "decode_speed.json"
+PUBLISHED_ROWS = ROOT / "bench" / "data" / "published_decode_speed.json"
+ALIASES = ROOT / "bench" / "data" / "decode_models.json"
+
+ENGINES = {"llamacpp": "llama.cpp", "ollama": "llama.cpp", "vllm": "vllm", "sglang": "sglang"}
+SILICON_DEVICES = {
+    "h100_sxm": "nvidia-h100-sxm",
+    "h200_sxm": "nvidia-h200",
+    "b200_sxm": "nvidia-b200",
+    "b300_sxm": "nvidia-b300",
+}
+SILICON_QUANTIZATIONS = {"fp8": "FP8", "fp4": "NVFP4", "int4": "INT4", "bf16": "BF16", "": "BF16"}
+NVFP4_CHECKPOINTS = {
+    "deepseek-ai/DeepSeek-R1": "nvidia/DeepSeek-V3.1-NVFP4",
+    "deepseek-ai/DeepSeek-V3": "nvidia/DeepSeek-V3.1-NVFP4",
+    "MiniMaxAI/MiniMax-M2.5": "nvidia/MiniMax-M2.5-NVFP4",
+    "Qwen/Qwen3.5-397B-A17B": "nvidia/Qwen3.5-397B-A17B-NVFP4",
+    "moonshotai/Kimi-K2.5": "nvidia/Kimi-K2.5-NVFP4",
+}
+SAME_CONFIG = {
+    "meta-llama/Llama-3.1-8B-Instruct": "meta-llama/Meta-Llama-3.1-8B",
+    "nvidia/Llama-3.1-8B-Instruct-FP8": "meta-llama/Meta-Llama-3.1-8B",
+    "meta-llama/Llama-3.1-70B": "meta-llama/Meta-Llama-3.1-70B",
+    "zhipuai/GLM-5": "zai-org/GLM-5",
+}
+SAME_BANDWIDTH = 0.1
+MOST_SEQUENCES = 256
+"""Beyond, requests queue: some samples at 512 measure the queue."""
+
+
+class Row(NamedTuple):
+    """One measurement with everything a prediction needs."""
+
+    device: Accelerator
+    engine: EngineChoice
+    model: ModelFacts
+    workload: Workload
+    parallelism: Parallelism
+    traffic: StepTraffic
+    tokens_per_second: float
+    source: str
+    label: str
+
+    @property
+    def architecture(self) -> str:
+        """What is left out together: models of one type, large and small."""
+        return self.model.architecture
+
+    @property
+    def milliseconds(self) -> float:
+        """Measured time of a step."""
+        return 1000.0 / self.tokens_per_second
+
+
+class Rows(NamedTuple):
+    """Usable rows, and how many of the others there are per reason."""
+
+    rows: list[Row]
+    refused: Counter[str]
+
+
+def decode_rows(path: Path) -> Rows:
+    """Return the rows of a file in the form of decode_speed.json."""
+    document = json.loads(path.read_text(encoding="utf-8"))
+    items = document["rows"] if isinstance(document, dict) else document
+    rows: list[Row] = []
+    refused: Counter[str] = Counter()
+    for item in items:
+        found = _decode_row(item, path.name)
+        if isinstance(found, str):
+            refused[found] += 1
+        else:
+            rows.append(found)
+    return Rows(rows, refused)
+
+
+def _decode_row(item: dict[str, Any], source: str) -> Row | str:
+    runtime = str(item.get("runtime") or "")
+    engine = ENGINES.get(runtime)
+    if engine is None:
+        return f"runtime {runtime}"
+    # "above-roofline" and "active-unknown" say that whoever wrote the row did not know the active
+    # parameters; the catalogue does.
+    marks = [mark for mark in item.get("quality") or [] if mark not in OTHERS_IGNORANCE]
+    if marks:
+        return f"marked {marks[0]}"
+    if item.get("spec_decode"):
+        return "speculative decoding"
+    speed = item.get("decode_tps")
+    if not isinstance(speed, (int, float)) or not speed > 0:
+        return "no decode_tps"
+    tensor = int(item.get("tensor_parallel") or 1)
+    if int(item.get("gpu_count") or 1) > tensor:
+        return "several devices without tensor parallelism"
+    device = _device(item)
+    model, quant = _model(item)
+    if model is None:
+        return "unknown model"
+    if not quant:
+        return "unknown quantization"
+    context = item.get("context") or (item.get("out_tokens") or 256) / 2 + 40
+    workload = Workload(max(1, round(context)), int(item.get("batch") or 1), quant)
+    return _row(device, EngineChoice(engine), model, workload, Parallelism(tensor), speed, source)
+
+
+OTHERS_IGNORANCE = {"above-roofline", "active-unknown"}
+
+
+def _row(
+    device: Accelerator,
+    engine: EngineChoice,
+    model: ModelFacts,
+    workload: Workload,
+    parallelism: Parallelism,
+    speed: float,
+    source: str,
+) -> Row | str:
+    try:
+        traffic = step_traffic(model, engine, workload, parallelism)
+    except ClaimfitError as error:
+        return error.message
+    label = f"{model.name} {workload.quantization or model.quantization}"
+    return Row(device, engine, model, workload, parallelism, traffic, float(speed), source, label)
+
+
+def _device(item: dict[str, Any]) -> Accelerator:
+    """Return the table's accelerator, or one made of what the row itself says."""
+    name = str(item.get("hardware") or "")
+    peak = item.get("memory_bandwidth_GBs")
+    try:
+        found = accelerator(name)
+    except ClaimfitError:
+        return unlisted(name, peak)
+    known = found.bandwidth_gbs or 0.0
+    # A product of another bandwidth is another product ("4070 Ti" is no "4070 Ti SUPER").
+    same = not isinstance(peak, (int, float)) or abs(known - peak) <= SAME_BANDWIDTH * peak
+    return found if same else unlisted(name, peak)
+
+
+def unlisted(name: str, bandwidth_gbs: float | None) -> Accelerator:
+    """Return an accelerator that the table lacks: vendor and kind of memory from its name."""
+    words = re.sub(r"[^a-z0-9]+", " ", name.lower()).split()
+    vendor = next(
+        (
+            maker
+            for maker, marks in {
+                "nvidia": ("nvidia", "geforce", "rtx", "gtx", "tesla", "quadro"),
+                "amd": ("amd", "radeon", "instinct"),
+                "apple": ("apple", "m1", "m2", "m3", "m4", "m5"),
+                "intel": ("intel", "arc"),
+            }.items()
+            if any(mark in words for mark in marks)
+        ),
+        "unknown",
+    )
+    integrated = {"8060s", "890m", "880m", "780m", "760m", "680m", "130v", "140v", "graphics"}
+    unified = vendor == "apple" or any(word in integrated for word in words)
+    identifier = "-".join(
+        [vendor, *(word for word in words if word not in {vendor, "geforce", "radeon"})]
+    )
+    return Accelerator(
+        id=identifier,
+        vendor=vendor,
+        name=name,
+        memory_mib=None,
+        memory_known_mib=None,
+        memory_visible_mib=None,
+        bandwidth_gbs=bandwidth_gbs,
+        tflops_fp16=None,
+        tflops_fp8=None,
+        tflops_fp4=None,
+        link_gbs=None,
+        parent="",
+        profile="",
+        memory_slices=0,
+        published=(),
+        unified_memory=unified,
+        sources=(),
+        uncertain=(),
+    )
+
+
+@cache
+def _sources() -> Sources:
+    return Sources(built_in())
+
+
+@cache
+def _aliases() -> tuple[tuple[re.Pattern[str], str], ...]:
+    table = json.loads(ALIASES.read_text(encoding="utf-8"))["patterns"]
+    return tuple((re.compile(pattern, re.IGNORECASE), name) for pattern, name in table)
+
+
+@cache
+def named_model(name: str) -> ModelFacts | None:
+    """Return the catalogue's model of this name, of its file name, or that it is tuned from."""
+    for candidate in model_names(name):
+        if candidate.endswith(".gguf"):
+            continue
+        try:
+            return find_model(candidate, _sources())
+        except ClaimfitError:
+            continue
+    for pattern, base in _aliases():
+        if pattern.search(name):
+            try:
+                return find_model(base, _sources())
+            except ClaimfitError:
+                return None
+    return None
+
+
+def _model(item: dict[str, Any]) -> tuple[ModelFacts | None, str]:
+    names = [str(item[key]) for key in ("catalog", "model") if item.get(key)]
+    found = next((model for model in map(named_model, names) if model is not None), None)
+    quant = str(item.get("quant") or file_stem(str(item.get("model") or ""))[1])
+    try:
+        return found, quantization(quant).name if quant else ""
+    except ClaimfitError:
+        return found, ""
+
+
+# -- aiconfigurator ---------------------------------------------------------------------------
+
+
+def silicon_rows() -> Rows:
+    """Return the decode rows of aiconfigurator's silicon samples for vLLM and SGLang.
+
+    Clean ones only: one serving group (no attention data parallelism, no separate prefill), no
+    speculative decoding, batch equal to concurrency, and prompts no longer than answers, since
+    prompts interrupt the decoding of a batch.
+    """
+    spec = importlib.util.find_spec("aiconfigurator_core")
+    if spec is None or spec.origin is None:
+        return Rows([], Counter({"aiconfigurator-core is not installed": 1}))
+    base = Path(spec.origin).parent
+    rows: list[Row] = []
+    refused: Counter[str] = Counter()
+    with (base / "systems" / "silicon_sample.csv").open(newline="", encoding="utf-8") as file:
+        for item in csv.DictReader(file):
+            found = _silicon_row(item, base / "model_configs")
+            if isinstance(found, str):
+                refused[found] += 1
+            else:
+                rows.append(found)
+    return Rows(rows, refused)
+
+
+def _silicon_row(item: dict[str, str], configs: Path) -> Row | str:
+    device_id = SILICON_DEVICES.get(item["system"])
+    if item["backend"] not in {"vllm", "sglang"} or device_id is None:
+        return "other engine or device"
+    if item["mode"] != "agg" or item["attention_dp_size"] not in {"", "0", "1"}:
+        return "separate prefill or data parallelism"
+    if "mtp" in item["id"].lower():
+        return "speculative decoding"
+    prompt, answer, batch = int(item["isl"]), int(item["osl"]), int(item["batch_size"])
+    stated = re.search(r"silicon_concurrency=(\d+)", item["silicon_data_source"])
+    if stated and int(stated[1]) != batch:
+        return "batch differs from concurrency"
+    if batch > 1 and prompt > answer:
+        return "prompts longer than answers"
+    if batch > MOST_SEQUENCES:
+        return "more requests than run at once"
+    tensor = int(item["tp_size"])
+    if tensor > 8:
+        return "more than one node"
+    precision = item["precision"]
+    name = item["model_path"]
+    quant = SILICON_QUANTIZATIONS[precision]
+    if name.startswith("openai/gpt-oss") or precision == "int4":
+        quant = ""
+    if precision == "fp4" and name in NVFP4_CHECKPOINTS:
+        name, quant = NVFP4_CHECKPOINTS[name], ""
+    if name.endswith("-FP8"):
+        quant = "FP8"
+    model = _configured(SAME_CONFIG.get(name, name), configs)
+    if isinstance(model, str):
+        return model
+    workload = Workload(prompt + answer // 2, batch, quant)
+    speed = 1000.0 / float(item["silicon_tpot_ms"])
+    engine = EngineChoice(item["backend"], item["backend_version"])
+    return _row(
+        accelerator(device_id),
+        engine,
+        model,
+        workload,
+        Parallelism(tensor),
+        speed,
+        "aiconfigurator",
+    )
+
+
+@cache
+def _configured(name: str, configs: Path) -> ModelFacts | str:
+    path = configs / f"{name.replace('/', '--')}_config.json"
+    if not path.exists():
+        return f"no configuration of {name}"
+    config = json.loads(path.read_text(encoding="utf-8"))
+    quant = path.with_name(path.name.replace("_config.json", "_hf_quant_config.json"))
+    if quant.exists() and "quantization_config" not in config:
+        config["quantization_config"] = json.loads(quant.read_text(encoding="utf-8"))
+    try:
+        return facts_from_config(
+            config, name=name, repository=name, origin="folder", place=path.name
+        )
+    except ClaimfitError as error:
+        return f"{name}: {error.message}"

@@ -1,0 +1,157 @@
+"""Fits engine, families and devices together, and judges the fit on what was left out of it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import speed_fit
+
+from claimfit.sizing.coefficients import family
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from speed_rows import Row
+
+MEASURED_ROWS = 5
+MEASURED_MODELS = 3
+"""What a device needs for coefficients of its own."""
+LOW, HIGH = 0.08, 0.90
+"""Quantiles of the errors that become p10 and p90: a little below 0.10, since the quantile of a few
+rows is itself uncertain and a promise that is broken costs more than a device that is left out."""
+SPREAD_ROWS = 12
+"""A device counts in the spread of its engine for at most so many rows."""
+
+Parameters = dict[str, float]
+
+
+class Fits(NamedTuple):
+    """Parameters of one engine."""
+
+    engine: Parameters
+    families: dict[str, Parameters]
+    devices: dict[str, Parameters]
+
+
+class Judged(NamedTuple):
+    """One prediction of a row that the fit had not seen."""
+
+    row: Row
+    log_error: float
+    """log(predicted / measured speed)."""
+    low: float
+    """p10 as a share of p50, from the errors of other devices."""
+    high: float
+
+
+def of_engine(rows: Sequence[Row], engine: str) -> list[Row]:
+    """Return the rows of one engine, in a fixed order."""
+    return sorted(
+        (row for row in rows if row.engine.name == engine),
+        key=lambda row: (row.device.id, row.label, row.workload, row.tokens_per_second),
+    )
+
+
+def engine_fit(rows: Sequence[Row], engine: str) -> Parameters:
+    """Return what all devices under an engine give together."""
+    return speed_fit.fit(rows, speed_fit.START[engine], per_device=speed_fit.DEVICE_ROWS)
+
+
+def family_fit(rows: Sequence[Row], name: str, engine: Parameters) -> Parameters:
+    """Return the parameters of one family; `engine` where it has no rows."""
+    own = [row for row in rows if family(row.device) == name]
+    return speed_fit.fit(own, speed_fit.family_prior(engine), per_device=speed_fit.DEVICE_ROWS)
+
+
+def device_fit(rows: Sequence[Row], kin: Parameters) -> Parameters:
+    """Return the parameters of the one device that `rows` are of."""
+    return speed_fit.fit(rows, speed_fit.device_prior(kin))
+
+
+def measured_devices(rows: Sequence[Row]) -> dict[str, list[Row]]:
+    """Return the devices with enough rows for coefficients of their own."""
+    groups: dict[str, list[Row]] = defaultdict(list)
+    for row in rows:
+        groups[row.device.id].append(row)
+    return {
+        name: group
+        for name, group in sorted(groups.items())
+        if len(group) >= MEASURED_ROWS and len({row.label for row in group}) >= MEASURED_MODELS
+    }
+
+
+def fit_all(rows: Sequence[Row], engine: str) -> Fits:
+    """Return every fit of one engine."""
+    whole = engine_fit(rows, engine)
+    families = {
+        name: family_fit(rows, name, whole) for name in sorted({family(row.device) for row in rows})
+    }
+    devices = {
+        name: device_fit(group, families[family(group[0].device)])
+        for name, group in measured_devices(rows).items()
+    }
+    return Fits(whole, families, devices)
+
+
+class Errors(NamedTuple):
+    """Log errors of left-out rows under the three kinds of coefficients."""
+
+    measured: list[tuple[Row, float]]
+    """The device is calibrated, the row's architecture was left out."""
+    family: list[tuple[Row, float]]
+    """The device was left out, its family was not."""
+    prior: list[tuple[Row, float]]
+    """The device was left out and its family is not used."""
+
+
+def cross_validate(rows: Sequence[Row], engine: str) -> Errors:
+    """Return the errors of rows that were left out, by device and by architecture."""
+    errors = Errors([], [], [])
+    calibrated = measured_devices(rows)
+    for device in sorted({row.device.id for row in rows}):
+        own = [row for row in rows if row.device.id == device]
+        rest = [row for row in rows if row.device.id != device]
+        whole = engine_fit(rest, engine)
+        kin = family_fit(rest, family(own[0].device), whole)
+        errors.prior.extend(zip(own, speed_fit.log_errors(own, whole), strict=True))
+        errors.family.extend(zip(own, speed_fit.log_errors(own, kin), strict=True))
+        if device not in calibrated:
+            continue
+        for architecture in sorted({row.architecture for row in own}):
+            seen = [row for row in own if row.architecture != architecture]
+            unseen = [row for row in own if row.architecture == architecture]
+            fitted = device_fit(seen, kin)
+            errors.measured.extend(zip(unseen, speed_fit.log_errors(unseen, fitted), strict=True))
+    return errors
+
+
+def spread(errors: Sequence[tuple[Row, float]]) -> tuple[float, float]:
+    """Return p10 and p90 as multiples of p50, from the errors of left-out rows.
+
+    log_error is log(predicted / measured), so measured / predicted has the opposite quantiles.
+    """
+    if not errors:
+        return 1.0, 1.0
+    counts: dict[str, int] = defaultdict(int)
+    for row, _ in errors:
+        counts[row.device.id] += 1
+    order = sorted((-error, min(1.0, SPREAD_ROWS / counts[row.device.id])) for row, error in errors)
+    values = np.array([value for value, _ in order])
+    weights = np.array([weight for _, weight in order])
+    places = (np.cumsum(weights) - weights / 2) / weights.sum()
+    low, high = np.exp(np.interp([LOW, HIGH], places, values))
+    return float(low), float(high)
+
+
+def judged(errors: Sequence[tuple[Row, float]]) -> list[Judged]:
+    """Return each error with the interval that the other devices' errors give it."""
+    result: list[Judged] = []
+    for device in sorted({row.device.id for row, _ in errors}):
+        others = [item for item in errors if item[0].device.id != device]
+        low, high = spread(others or errors)
+        result.extend(
+            Judged(row, error, low, high) for row, error in errors if row.device.id == device
+        )
+    return result

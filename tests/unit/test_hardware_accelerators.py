@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -19,6 +21,7 @@ from claimfit.hardware.accelerators import (
 )
 
 TABLE = Path(claimfit.__file__).parent / "data/accelerators.json"
+SOURCE = [str(Path(claimfit.__file__).parents[1])]
 NOTES = Path(__file__).parents[3] / "shared/data/hardware.json"
 GI = 1024
 
@@ -215,6 +218,29 @@ def test_a_version_stands_for_one_content() -> None:
     digest = hashlib.sha256(text.encode()).hexdigest()[:16]
 
     assert (table_version(), digest) == ("2026-11-30", "a82de7161fcb74e3")
+
+
+def test_the_cold_path_stays_light() -> None:
+    """Finding a device and a driver imports nothing that `claimfit claim` must not pay for."""
+    heavy = "asyncio dataclasses httpx2 importlib.metadata importlib.resources inspect msgspec"
+    code = (
+        "import sys\n"
+        "from claimfit.hardware.accelerators import accelerator\n"
+        "from claimfit.hardware.drivers import target\n"
+        "from claimfit.hardware.identification import identify\n"
+        "accelerator('nvidia-h200'); target('mig.nvidia.com')\n"
+        "identify('gpu.nvidia.com', {}, {})\n"
+        f"print(*set('{heavy} numpy pathlib rich yaml'.split()) & set(sys.modules))"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", f"import sys; sys.path[:0] = {SOURCE!r}\n{code}"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert done.stdout.split() == []
 
 
 @pytest.mark.skipif(not NOTES.exists(), reason="needs the shared hardware notes")

@@ -65,7 +65,7 @@ def test_a_sample_is_what_its_generator_writes(name: str, monkeypatch: pytest.Mo
 
         text = samples.rendered(name)
     finally:
-        for module in ("samples", "sample_objects"):
+        for module in ("samples", "sample_objects", "sample_gpus", "sample_others"):
             sys.modules.pop(module, None)
 
     assert text == Path(sample_path(name)).read_text(encoding="utf-8")
@@ -73,7 +73,7 @@ def test_a_sample_is_what_its_generator_writes(name: str, monkeypatch: pytest.Mo
 
 @pytest.mark.parametrize("name", sample_names())
 def test_devices_publish_what_the_driver_is_described_with(name: str) -> None:
-    """Attributes and capacities are described, with their type and kind; `always` ones are there."""
+    """Attributes and capacities are described, with type and kind; `always` ones are there."""
     for driver_name, _, device in published(name):
         description = driver(driver_name)
         values = plain(device)

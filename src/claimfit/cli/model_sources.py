@@ -57,19 +57,13 @@ def model_sources(models_file: str, environment: Mapping[str, str]) -> Sources:
         if path:
             known = {entry.name for entry in overlay}
             overlay += [entry for entry in _entries(path, catalogue) if entry.name not in known]
-    return Sources(
-        catalogue,
-        overlay=tuple(overlay),
-        open_model=_open_model,
-        exists=os.path.exists,
-        llmfit=None,
-    )
 
+    def open_model(reference: str) -> ModelFacts:
+        from claimfit.storage import opening
 
-def _open_model(reference: str) -> ModelFacts:
-    from claimfit.storage.opening import open_model
+        return opening.open_model(reference, environment=environment)
 
-    return open_model(reference)
+    return Sources(catalogue, overlay=tuple(overlay), open_model=open_model, exists=os.path.exists)
 
 
 def _configured_file(environment: Mapping[str, str]) -> str:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Sources",
     "entry_named",
+    "find_entry",
     "find_model",
     "is_file_reference",
     "known_entries",
@@ -68,16 +69,33 @@ def find_model(reference: str, sources: Sources) -> ModelFacts:
                 "MOD009", "files and repositories are not read here", found=reference, fix=_HOW_ELSE
             )
         return sources.open_model(reference)
-    _check_name(reference)
-    entry = entry_named(reference, sources)
-    if entry is None:
-        entry = entry_named(_the_match(reference, sources), sources)
+    entry = _entry_meant(reference, sources)
     if entry is not None:
         return facts_of(entry)
     found = None if sources.llmfit is None else sources.llmfit(reference)
     if found is None:
         raise _unknown(reference, sources)
     return found
+
+
+def find_entry(reference: str, sources: Sources) -> Entry:
+    """Return the entry of overlay or catalogue that `reference` means.
+
+    Raises:
+        ModelError: MOD001 to MOD003, as `find_model`.
+    """
+    entry = _entry_meant(reference, sources)
+    if entry is None:
+        raise _unknown(reference, sources)
+    return entry
+
+
+def _entry_meant(reference: str, sources: Sources) -> Entry | None:
+    _check_name(reference)
+    entry = entry_named(reference, sources)
+    if entry is None:
+        entry = entry_named(_the_match(reference, sources), sources)
+    return entry
 
 
 def entry_named(name: str, sources: Sources) -> Entry | None:

@@ -11,14 +11,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Literal
 
-from claimfit.model.attention import attention, latent_attention
+from claimfit.model.components import read_components
 from claimfit.model.declared_quantization import declared_dtype, declared_quantization
-from claimfit.model.facts import Component, FileWeights, Layer, ModelFacts, Provenance
-from claimfit.model.families import FAMILIES, LLAMA_LIKE, Family
+from claimfit.model.facts import FileWeights, ModelFacts, Provenance
+from claimfit.model.families import LLAMA_LIKE, Family, family_of
 from claimfit.model.fields import Fields
-from claimfit.model.layer_kinds import LayerKind, layer_kinds
-from claimfit.model.mixture import dense, expert_layers, experts
-from claimfit.model.shape import Mixer, Shape, read_shape
+from claimfit.model.layers import read_layers
+from claimfit.model.shape import read_shape
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,6 +31,7 @@ _TEXT_SECTIONS: Final = ("text_config", "llm_config", "language_config", "thinke
 _VOCABULARY: Final = ("vocab_size", "padded_vocab_size", "n_vocab")
 _CONTEXT: Final = (
     "max_position_embeddings",
+    "max_position_embedding",
     "max_sequence_length",
     "model_max_length",
     "max_seq_len",
@@ -39,6 +39,10 @@ _CONTEXT: Final = (
     "n_positions",
     "n_ctx",
 )
+
+
+_UNBOUNDED_CONTEXT: Final = 1 << 20
+"""Context of a state-space model that states none; memory does not depend on it."""
 
 
 def facts_from_config(  # noqa: PLR0913  # the caller knows nine things that the file does not
@@ -72,9 +76,9 @@ def facts_from_config(  # noqa: PLR0913  # the caller knows nine things that the
     """
     root = Fields(config, place=place)
     text, family, architecture, notes = _language_model(root)
-    context = _context_tokens(text)
+    context = _context_tokens(text, family, notes)
     shape = read_shape(text, family, context_tokens=context)
-    layers = _layers(shape)
+    layers = read_layers(shape)
     vocabulary = text.count(*_VOCABULARY)
     task = _task(root, family, name, notes)
     embedding = vocabulary * shape.hidden_size
@@ -82,7 +86,7 @@ def facts_from_config(  # noqa: PLR0913  # the caller knows nine things that the
     dtype, dtype_source = declared_dtype(root, text)
     if not dtype_source:
         notes.append("no dtype is stated; read as BF16")
-    quantized = declared_quantization(root, text, dtype)
+    quantized = declared_quantization(root, text, dtype, layers)
     return ModelFacts(
         name=name,
         repository=repository,
@@ -93,7 +97,7 @@ def facts_from_config(  # noqa: PLR0913  # the caller knows nine things that the
         vocabulary_size=vocabulary,
         embedding_parameters=embedding,
         output_parameters=output,
-        components=_components(shape),
+        components=read_components(root, shape, layers, vocabulary, notes),
         context_tokens=context,
         dtype=dtype,
         quantization=quantized.name,
@@ -116,7 +120,7 @@ def _language_model(root: Fields) -> tuple[Fields, Family, str, list[str]]:
     architecture = text.text("model_type") or root.text("model_type")
     if not architecture:
         raise root.missing(("model_type",), "the model type, such as llama")
-    family = FAMILIES.get(architecture)
+    family = family_of(architecture)
     if family is None:
         family = LLAMA_LIKE
         notes.append(
@@ -125,9 +129,12 @@ def _language_model(root: Fields) -> tuple[Fields, Family, str, list[str]]:
     return text.with_defaults(family.defaults), family, architecture, notes
 
 
-def _context_tokens(text: Fields) -> int:
+def _context_tokens(text: Fields, family: Family, notes: list[str]) -> int:
     """Return the longest context: what is stated, or what YaRN extends the original to."""
     stated = max((text.optional_count(key, least=1) for key in _CONTEXT if key in text), default=0)
+    if not stated and not family.attends:
+        notes.append("no context is stated: the state of this model does not grow with it")
+        return _UNBOUNDED_CONTEXT
     if not stated:
         raise text.missing(("max_position_embeddings",))
     rope = text.section("rope_scaling", "rope_parameters")
@@ -136,46 +143,6 @@ def _context_tokens(text: Fields) -> int:
     factor = rope.number("factor", default=1.0, least=1.0, most=1e6)
     original = rope.optional_count("original_max_position_embeddings", default=stated, least=1)
     return max(stated, int(factor * original))
-
-
-def _layers(shape: Shape) -> tuple[Layer, ...]:
-    """Return all layers; layers that are alike are one object."""
-    sparse = expert_layers(shape)
-    made: dict[tuple[LayerKind, bool], Layer] = {}
-    layers = []
-    for key in zip(layer_kinds(shape), sparse, strict=True):
-        layer = made.get(key)
-        if layer is None:
-            layer = made[key] = _layer(shape, *key)
-        layers.append(layer)
-    return tuple(layers)
-
-
-def _layer(shape: Shape, kind: LayerKind, sparse: bool) -> Layer:  # half of a key
-    mixer = _mixer(shape, kind)
-    after = experts(shape) if sparse else dense(shape)
-    norms = shape.family.norms * shape.norm(shape.hidden_size)
-    return Layer(
-        mixer.cache,
-        mixer.heads,
-        mixer.parameters + norms,
-        after.parameters,
-        after.mixture,
-        after.intermediate_size,
-    )
-
-
-def _mixer(shape: Shape, kind: LayerKind) -> Mixer:
-    match kind:
-        case "mla":
-            return latent_attention(shape)
-        case "sliding":
-            window = shape.fields.count("sliding_window", "sliding_window_size")
-            if window >= shape.context_tokens:
-                return attention(shape, "full")
-            return attention(shape, "sliding", window=window)
-        case _:
-            return attention(shape, "full")
 
 
 def _task(root: Fields, family: Family, name: str, notes: list[str]) -> Task:
@@ -203,10 +170,6 @@ def _output_parameters(root: Fields, text: Fields, task: Task, embedding: int) -
     if tied is None:
         return 0 if text.flag("tie_word_embeddings", default=False) else embedding
     return 0 if root.flag("tie_word_embeddings", default=False) else embedding
-
-
-def _components(shape: Shape) -> tuple[Component, ...]:
-    return (Component("final norm", shape.norm(shape.hidden_size)),)
 
 
 def _sources(text: Fields, source: str, dtype: str, quantized: str) -> tuple[Provenance, ...]:

@@ -99,6 +99,21 @@ class Fields:
         value = self.raw(*names)
         return default if value is None else self._whole(value, names, least, most)
 
+    def count_at(self, layer: int, *names: str, least: int = 1, most: int = LARGEST_COUNT) -> int:
+        """Return the whole number under `names`; of a list with an item for each layer, its own.
+
+        Raises:
+            InputError: CFG001 when none is given, CFG002 when it is no whole number in the range,
+                CFG003 when the list is too short.
+        """
+        if not isinstance(self.raw(*names), list):
+            return self.count(*names, least=least, most=most)
+        name = self._named(names)
+        values = self.counts(name, least=least, most=most) or []
+        if layer >= len(values):
+            raise self.contradiction(name, values, "a list with an item for each layer")
+        return values[layer]
+
     def _whole(self, value: object, names: tuple[str, ...], least: int, most: int) -> int:
         # bool is an int in Python, never a count here; 32.0 is how some writers spell 32
         if isinstance(value, float) and value.is_integer() and abs(value) <= most:
@@ -188,6 +203,35 @@ class Fields:
             raise self.wrong(name, value, "a mapping")
         return Fields(value, place=self._place, prefix=f"{self.path(name)}.", defaults=defaults)
 
+    def required(self, name: str) -> Fields:
+        """Return the mapping under `name`.
+
+        Raises:
+            InputError: CFG001 when it is absent or null, CFG002 when it is no mapping.
+        """
+        section = self.section(name)
+        if section is None:
+            raise self.missing((name,), "a mapping")
+        return section
+
+    def element(self, name: str, index: int) -> Fields:
+        """Return the mapping at `index` of the list under `name`.
+
+        Raises:
+            InputError: CFG001 when there is no list, CFG002 when it is none or holds no mapping,
+                CFG003 when it is too short.
+        """
+        items = self.items(name)
+        if items is None:
+            raise self.missing((name,), "a list with an item for each layer")
+        if index >= len(items):
+            raise self.contradiction(name, items, f"at least {index + 1} items")
+        value = items[index]
+        if not isinstance(value, Mapping):
+            msg = f"{name}[{index}]"
+            raise self.wrong(msg, value, "a mapping")
+        return Fields(value, place=self._place, prefix=f"{self.path(name)}[{index}].")
+
     def with_defaults(self, defaults: Mapping[str, object]) -> Fields:
         """Return the same fields with `defaults` behind them."""
         return Fields(self._values, place=self._place, prefix=self.prefix, defaults=defaults)
@@ -226,6 +270,22 @@ class Fields:
             found=_shown(found),
             expected=expected,
             fix=f"correct {self.path(name)} in the model's configuration",
+        )
+
+    def names(self) -> list[str]:
+        """Return the keys that are strings, in the order of the file."""
+        return [name for name in self._values if isinstance(name, str)]
+
+    def unknown_method(self, name: str, found: object, candidates: tuple[str, ...]) -> InputError:
+        """Return the error that says the quantization under `name` is not known (CFG005)."""
+        return InputError(
+            "CFG005",
+            f"{self.path(name)} is no known quantization",
+            place=self._place,
+            found=_shown(found),
+            expected="a quantization method that claimfit knows",
+            fix="claimfit models --quants lists them; a GGUF or safetensors file states exact bytes",
+            candidates=candidates,
         )
 
     def unsupported(self, name: str, found: object, expected: str) -> InputError:

@@ -14,13 +14,14 @@ __all__ = ["MOST_LAYERS", "Mixer", "Shape", "read_shape"]
 MOST_LAYERS = 4096
 """No model has more; a count beyond it would only fill memory."""
 
-_HIDDEN = ("hidden_size", "n_embd", "d_model", "dim", "model_dim", "hidden_dim")
+_HIDDEN = ("hidden_size", "n_embd", "d_model", "dim", "model_dim")
 _LAYERS = ("num_hidden_layers", "n_layer", "n_layers", "num_layers")
 _HEADS = ("num_attention_heads", "n_head", "n_heads", "num_heads")
 _KV_HEADS = (
     "num_key_value_heads",
     "num_kv_heads",
     "n_head_kv",
+    "kv_n_heads",
     "multi_query_group_num",
     "num_attention_groups",
 )
@@ -65,14 +66,23 @@ def read_shape(fields: Fields, family: Family, *, context_tokens: int) -> Shape:
         InputError: CFG001 to CFG003, a size is missing, impossible or contradicts another.
     """
     hidden = fields.count(*_HIDDEN)
-    layers = fields.count(*_LAYERS, most=MOST_LAYERS)
-    attends = family.linear not in ("mamba1", "mamba2") or any(name in fields for name in _HEADS)
-    heads = fields.count(*_HEADS, most=65_536) if attends else 0
-    kv_heads = _kv_heads(fields, heads)
-    head_size = 0
-    if heads and family.mixer not in ("mla", "mla-v4"):
-        head_size = _head_size(fields, hidden, heads)
+    layers = _layers(fields)
+    heads = fields.count(*_HEADS, most=65_536) if family.attends else 0
+    if not heads or family.mixer == "mla":  # latent attention states its head sizes by other names
+        return Shape(fields, family, hidden, layers, heads, min(heads, 1), 0, context_tokens)
+    kv_heads = 1 if family.mixer == "nas" else _kv_heads(fields, heads)
+    head_size = _head_size(fields, hidden, heads)
     return Shape(fields, family, hidden, layers, heads, kv_heads, head_size, context_tokens)
+
+
+def _layers(fields: Fields) -> int:
+    """Return the number of layers: stated, or the length of the list that has one item for each."""
+    if not any(name in fields for name in _LAYERS):
+        for name in ("layers_block_type", "layer_types", "hybrid_override_pattern"):
+            listed = fields.raw(name)
+            if isinstance(listed, list | str) and 0 < len(listed) <= MOST_LAYERS:
+                return len(listed)
+    return fields.count(*_LAYERS, most=MOST_LAYERS)
 
 
 def _kv_heads(fields: Fields, heads: int) -> int:
@@ -80,7 +90,8 @@ def _kv_heads(fields: Fields, heads: int) -> int:
         "new_decoder_architecture", default=False
     ):
         return 1
-    kv_heads = fields.optional_count(*_KV_HEADS, default=heads, least=1, most=65_536)
+    section = fields.section("attn_config") or fields  # DBRX
+    kv_heads = section.optional_count(*_KV_HEADS, default=heads, least=1, most=65_536)
     if heads and heads % kv_heads:
         raise fields.contradiction(
             "num_key_value_heads", kv_heads, f"a divisor of num_attention_heads ({heads})"

@@ -90,10 +90,10 @@ def _by_part(facts: ModelFacts, chosen: Quantization) -> WeightSplit:
         named = parts.get(part)
         if named is None:
             return default or native
-        entry = quantization(named)
-        return entry.expert_bits if part == "experts" else entry.body_bits or native
+        return quantization(named).bits_per_weight
 
-    body = chosen.body_bits
+    # A scheme for experts only, asked for a model without experts, quantizes its layers.
+    body = chosen.body_bits or (0.0 if facts.is_mixture else chosen.expert_bits)
     mixer = {kind: bits("attention", body) for kind in ("full", "sliding", "mla", "shared", "none")}
     mixer["linear"] = bits("linear_attention", body)
     dense = bits("feed_forward", body)

@@ -38,10 +38,14 @@ Family = Literal[
 ]
 """Devices whose decode behaves alike: one software stack and one kind of memory."""
 
-_HBM_PRODUCTS: Final = ("a100", "a30", "b100", "b200", "b300", "gb200", "gb300", "gh200", "h100")
-_HBM_PRODUCTS_MORE: Final = ("h20", "h200", "h800", "a800", "p100", "v100", "rubin")
-_OLD_METAL: Final = ("m1", "m2")  # before Apple GPU family 9, which caches registers dynamically
-_PASCAL_AND_OLDER: Final = ("gtx", "titan-x", "titan-xp", "p4", "p40", "p6", "m40", "m60", "k80")
+_HBM_PRODUCTS: Final = frozenset(
+    {"a30", "a100", "a800", "b100", "b200", "b300", "gb200", "gb300", "gh200"}
+    | {"h20", "h100", "h200", "h800", "p100", "rubin", "v100"}
+)
+_OLD_METAL: Final = frozenset(
+    {"m1", "m2"}
+)  # before Apple GPU family 9, which caches registers dynamically
+_PASCAL_AND_OLDER: Final = frozenset({"gtx", "k80", "m40", "m60", "p4", "p6", "p40"})
 
 
 class Coefficients(NamedTuple):
@@ -83,17 +87,15 @@ def family(device: Accelerator) -> Family:
     if device.vendor == "nvidia":
         if device.unified_memory:
             return "cuda-unified"
-        if any(word in _PASCAL_AND_OLDER for word in words):
+        if not _PASCAL_AND_OLDER.isdisjoint(words):
             return "cuda-old"
-        hbm = any(word in _HBM_PRODUCTS or word in _HBM_PRODUCTS_MORE for word in words)
-        return "cuda-datacentre" if hbm else "cuda-consumer"
+        return "cuda-consumer" if _HBM_PRODUCTS.isdisjoint(words) else "cuda-datacentre"
     if device.vendor == "amd":
-        if device.unified_memory and "strix" in words:
-            return "rocm-unified"
-        instinct = any(word.startswith("mi") and word[2:3].isdigit() for word in words)
-        return "rocm-datacentre" if instinct else "rocm-consumer"
+        if any(word.startswith("mi") and word[2:3].isdigit() for word in words):
+            return "rocm-datacentre"  # MI300A too, whose unified memory is HBM
+        return "rocm-unified" if device.unified_memory else "rocm-consumer"
     if device.vendor == "apple":
-        return "metal-old" if any(word in _OLD_METAL for word in words) else "metal"
+        return "metal" if _OLD_METAL.isdisjoint(words) else "metal-old"
     if device.vendor.startswith("intel"):
         if "gaudi" in device.id:
             return "gaudi"

@@ -16,6 +16,7 @@ architectures that were left out of the fit.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from claimfit.errors import SizingError
@@ -173,9 +174,18 @@ def bandwidth_floor(
     arithmetic, since the driver's device is not known.
 
     Raises:
-        SizingError: SIZ053 when the fixed time alone is longer than a token may take, SIZ054 when
-            the bandwidth is beyond any memory; SIZ050 (`step_traffic`).
+        SizingError: SIZ055 when `min_tps` is no speed, SIZ053 when the fixed time alone is longer
+            than a token may take, SIZ054 when the bandwidth is beyond any memory; SIZ050
+            (`step_traffic`).
     """
+    if not (math.isfinite(min_tps) and min_tps > 0):
+        raise SizingError(
+            "SIZ055",
+            "not a speed",
+            place="--min-tps",
+            found=min_tps,
+            expected="tokens per second, a finite number above 0",
+        )
     traffic = step_traffic(model, engine, workload, parallelism)
     assumed = prior(engine)
     fixed_ms = _fixed_ms(traffic, assumed)
@@ -206,7 +216,7 @@ def bandwidth_floor(
             expected=f"at most {_LARGEST_FLOOR_GBS} GB/s",
             fix="lower --min-tps, --concurrency or --context, or raise --tp",
         )
-    gbs = max(1, _ceiling(exact_gbs))
+    gbs = max(1, math.ceil(exact_gbs))
     moved = traffic.weight_bytes + traffic.cache_bytes
     efficiency = moved / weighted_bytes
     return BandwidthFloor(
@@ -222,8 +232,3 @@ def bandwidth_floor(
         ),
         source=assumed.source,
     )
-
-
-def _ceiling(value: float) -> int:
-    whole = int(value)
-    return whole if whole == value else whole + 1

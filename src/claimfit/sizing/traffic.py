@@ -25,6 +25,9 @@ __all__ = ["StepTraffic", "cache_bytes", "distinct_experts", "step_traffic"]
 _SPARSE_TOKENS: Final = 2048
 """Tokens that sparse attention with an indexer reads in full (index_topk of DeepSeek V3.2)."""
 
+_LARGEST_COUNT: Final = 10**9
+"""Far beyond any context or batch, and small enough for every product to stay a finite float."""
+
 
 class StepTraffic(NamedTuple):
     """One decode step of one tensor-parallel rank, through all pipeline stages."""
@@ -89,7 +92,8 @@ def step_traffic(
     the whole model, while each stage works on its share of the sequences.
 
     Raises:
-        SizingError: SIZ050 for a model that generates nothing; SIZ003 (`cache_dtype`).
+        SizingError: SIZ050 for a model that generates nothing, SIZ056 for a context, a concurrency
+            or a parallelism out of range; SIZ003 (`cache_dtype`).
         ModelError: unknown quantization (`loaded_weights`).
     """
     if model.task != "generate":
@@ -101,6 +105,20 @@ def step_traffic(
             expected="a generative model",
             fix="leave out --min-tps",
         )
+    for place, value in (
+        ("context", workload.context_tokens),
+        ("concurrency", workload.concurrency),
+        ("tensor parallelism", parallelism.tensor),
+        ("pipeline parallelism", parallelism.pipeline),
+    ):
+        if not 1 <= value <= _LARGEST_COUNT:
+            raise SizingError(
+                "SIZ056",
+                "out of range",
+                place=place,
+                found=value,
+                expected=f"a whole number from 1 to {_LARGEST_COUNT}",
+            )
     element = element_bytes(workload.quantization)
     _, cache_element = cache_dtype(workload.kv_dtype, engine.name, element)
     sequences = -(-workload.concurrency // parallelism.pipeline)

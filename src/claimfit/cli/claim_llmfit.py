@@ -16,11 +16,11 @@ from claimfit.claim.llmfit import (
     LLMFIT_VERSION,
     ClaimTarget,
     LlmfitModel,
-    parameters_billion,
     render,
     render_json,
 )
 from claimfit.claim.llmfit_numbers import parse_float
+from claimfit.claim.llmfit_size import parameter_count
 from claimfit.errors import ClaimfitError, ModelError, UsageError, printable
 from claimfit.model.llmfit_catalogue import Index, LlmfitCatalogue
 from claimfit.storage.llmfit_dump import Installation, ask, installation
@@ -109,10 +109,10 @@ def _claim(arguments: _Arguments) -> str:
         _warn(
             f"the formulas are those of llmfit {LLMFIT_VERSION}; {installed.version} is installed"
         )
-    if not parameters_billion(model)[1]:
+    if not parameter_count(model).readable:
         _warn(
             f"parameter count {printable(model.parameter_count)!r} of {printable(model.name)} is "
-            "not readable; llmfit sizes it as 7B"
+            "not readable; llmfit takes it for 7B"
         )
     version = LLMFIT_VERSION if installed is None else installed.version
     if arguments.as_json:

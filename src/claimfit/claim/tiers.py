@@ -1,0 +1,241 @@
+"""One way to serve the model: so many devices, what each must be, and which ones that admits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from claimfit.claim.device_test import DeviceTest
+from claimfit.claim.products import Candidate, judged, product_terms
+from claimfit.errors import InexpressibleError
+from claimfit.sizing.engines import profile
+from claimfit.sizing.memory import size
+from claimfit.sizing.speed import bandwidth_floor
+from claimfit.units import MIB, Bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from claimfit.claim.device_test import ProductTerm
+    from claimfit.claim.need import ClaimNeed
+    from claimfit.hardware.facts import Accelerator, DeviceKind
+    from claimfit.sizing.plan import DeviceNeed, Parallelism
+    from claimfit.sizing.speed import BandwidthFloor
+
+__all__ = ["Tier", "memory_need", "tier"]
+
+
+class Tier(NamedTuple):
+    """The claim for one number of devices."""
+
+    parallelism: Parallelism
+    need: DeviceNeed
+    """Account of the heaviest device; `need.floor` is what the selector asks for."""
+    share_mib: int
+    """What a capacity request asks for when the device is shared, else 0."""
+    bandwidth: BandwidthFloor | None
+    """Where the driver publishes bandwidth and a speed is asked for."""
+    test: DeviceTest
+    candidates: tuple[Candidate, ...]
+
+    @property
+    def admitted(self) -> tuple[Candidate, ...]:
+        """Accelerators of the table that the selector lets in."""
+        return tuple(item for item in self.candidates if item.admitted)
+
+    @property
+    def near_misses(self) -> tuple[Candidate, ...]:
+        """Accelerators short of the memory floor by at most 3 %."""
+        return tuple(item for item in self.candidates if item.near_miss)
+
+    @property
+    def doubtful(self) -> tuple[Candidate, ...]:
+        """Accelerators on which published bandwidth and own p10 disagree."""
+        return tuple(item for item in self.candidates if item.doubtful)
+
+
+def tier(need: ClaimNeed, accelerators: Iterable[Accelerator], parallelism: Parallelism) -> Tier:
+    """Return the claim of `need` on `parallelism.devices` devices, whether or not any is admitted.
+
+    Raises:
+        SizingError: from `size`, `rate` and `bandwidth_floor`.
+        InexpressibleError: CLM011, the driver publishes nothing to tell products apart by; CLM013,
+            its devices are not shared; CLM010, unlisted products cannot be asked for their memory.
+    """
+    account = memory_need(need, parallelism)
+    share_mib = _share_mib(need, account)
+    floor_mib = share_mib or account.floor.mib_up
+    driver = need.driver
+    bandwidth = None
+    if need.min_tps and driver.bandwidth_attribute:
+        bandwidth = bandwidth_floor(
+            need.model, need.engine, need.workload, parallelism, need.min_tps
+        )
+    gbs = bandwidth.gbs if bandwidth else 0
+    candidates = judged(need, accelerators, parallelism, floor_mib, gbs)
+    test = DeviceTest(
+        driver.name,
+        memory_capacity=driver.memory_capacity,
+        memory_mib=floor_mib if driver.memory_capacity else 0,
+        bandwidth_attribute=driver.bandwidth_attribute if bandwidth else "",
+        bandwidth_gbs=gbs,
+    )
+    by_product = (need.min_tps and not bandwidth) or not driver.memory_capacity
+    if by_product:
+        test, candidates = _with_products(need, test, candidates)
+    elif driver.memory_capacity and not bandwidth:
+        candidates = tuple(_without_memory(item) for item in candidates)
+    test = _with_kinds(need, test, candidates, by_product=bool(by_product))
+    return Tier(parallelism, account, share_mib, bandwidth, _with_health(need, test), candidates)
+
+
+def memory_need(need: ClaimNeed, parallelism: Parallelism) -> DeviceNeed:
+    """Return the account with the smallest floor from which on every device holds the model.
+
+    Engines take larger steps on larger devices, so that the need grows with the device. A floor
+    below such a boundary is right only if what the devices above it need is published by all of
+    them, that is, if their need stays below the boundary.
+    """
+    reserve = Bytes(need.driver.board_reserve_mib * MIB)
+    classes = profile(need.engine).batch
+
+    def on(device_bytes: int) -> DeviceNeed:
+        return size(
+            need.model,
+            need.engine,
+            need.workload,
+            parallelism,
+            board_reserve=reserve,
+            device_memory=Bytes(device_bytes),
+        )
+
+    chosen = on(classes[-1].from_bytes)
+    for below, above in zip(reversed(classes[:-1]), reversed(classes[1:]), strict=True):
+        smaller = on(below.from_bytes)
+        if chosen.floor > above.from_bytes or smaller.floor >= above.from_bytes:
+            return chosen._replace(floor=Bytes(max(chosen.floor, above.from_bytes)))
+        chosen = smaller
+    return chosen
+
+
+def _share_mib(need: ClaimNeed, account: DeviceNeed) -> int:
+    """Return the memory of a share: no utilization, since the engine is told its part exactly."""
+    if not need.share:
+        return 0
+    if not need.driver.shares or not need.driver.memory_capacity:
+        raise InexpressibleError(
+            "CLM013",
+            f"{need.driver.name} has no devices that allow multiple allocations by memory",
+            place="--share",
+            fix="leave out --share: the claim then takes a whole device",
+        )
+    return Bytes(int(account.total.high) + account.reserve + 1).mib_up
+
+
+def _with_products(
+    need: ClaimNeed, test: DeviceTest, candidates: tuple[Candidate, ...]
+) -> tuple[DeviceTest, tuple[Candidate, ...]]:
+    driver = need.driver
+    if not driver.product_attributes:
+        raise InexpressibleError(
+            "CLM011",
+            f"{driver.name} publishes neither bandwidth nor a product name",
+            place="--min-tps",
+            expected="an attribute that the speed of a device follows from",
+        )
+    terms, candidates = product_terms(candidates, test.memory_mib)
+    test = test._replace(product_attribute=driver.product_attributes[0])
+    if not need.admit_unlisted:
+        keeps_memory = any(term.has_memory for term in terms)
+        memory_mib = test.memory_mib if keeps_memory else 0
+        return test._replace(terms=terms, memory_mib=memory_mib), candidates
+    if not driver.memory_capacity:
+        raise InexpressibleError(
+            "CLM010",
+            f"{driver.name} publishes no memory, so a product that is not listed cannot be asked "
+            "whether it has enough",
+            place="--unlisted",
+            fix="leave out --unlisted admit, or list the product in a driver file",
+        )
+    return _admitting_unlisted(test, terms, candidates), candidates
+
+
+def _admitting_unlisted(
+    test: DeviceTest, terms: tuple[ProductTerm, ...], candidates: tuple[Candidate, ...]
+) -> DeviceTest:
+    """Return `test` that accepts every product but the listed ones which are not good enough."""
+    special = tuple(
+        term
+        for term in terms
+        if term.kind or term.at_least_mib or term.below_mib or not term.has_memory
+    )
+    good = {name for term in terms for name in term.products}
+    refused = {
+        name
+        for item in candidates
+        if not item.admitted and item.reason != "memory"
+        for name in item.products
+    }
+    return test._replace(
+        terms=special,
+        refused_products=tuple(sorted(refused - good)),
+        admits_unlisted=True,
+    )
+
+
+def _without_memory(item: Candidate) -> Candidate:
+    """Return `item`, not admitted when only memory is asked for and it publishes none."""
+    if item.admitted and item.silent:
+        return item._replace(reason="memory", text="publishes no memory to be asked for")
+    return item
+
+
+def _with_kinds(
+    need: ClaimNeed, test: DeviceTest, candidates: tuple[Candidate, ...], *, by_product: bool
+) -> DeviceTest:
+    """Return `test` with the kinds of devices, where others could pass the rest of it."""
+    driver = need.driver
+    serving = driver.serving_kinds(need.device_class)
+    if driver.bandwidth_attribute:  # CPUs serve too, but no engine of ours was sized for them
+        serving = tuple(kind for kind in serving if _publishes(need, kind, "", bandwidth=True))
+    names = (test.memory_capacity if test.memory_mib else "", test.product_attribute)
+    others = [
+        kind
+        for kind in driver.kinds
+        if kind not in serving
+        and all(_publishes(need, kind, name, bandwidth=bool(test.bandwidth_gbs)) for name in names)
+    ]
+    if not driver.kind_attribute:
+        return test
+    if by_product and not test.admits_unlisted:
+        seen = {item.kind for item in candidates if item.admitted}
+        if "" not in seen:
+            return test._replace(kind_attribute=driver.kind_attribute, kinds=tuple(sorted(seen)))
+    if not others:
+        return test
+    values = tuple(sorted(kind.value for kind in serving))
+    return test._replace(kind_attribute=driver.kind_attribute, kinds=values)
+
+
+def _publishes(need: ClaimNeed, kind: DeviceKind, name: str, *, bandwidth: bool) -> bool:
+    """Return whether devices of `kind` may publish `name` and, if asked, the bandwidth."""
+    driver = need.driver
+    capacity, attribute = driver.capacity(name), driver.attribute(name)
+    described = [item for item in (capacity, attribute) if item is not None]
+    if bandwidth:
+        published = driver.attribute(driver.bandwidth_attribute)
+        described += [published] if published else []
+    return all(not item.kinds or kind.name in item.kinds for item in described)
+
+
+def _with_health(need: ClaimNeed, test: DeviceTest) -> DeviceTest:
+    """Return `test` with health, where every device publishes it.
+
+    Where it is published by some only, a guard would leave out the healthy rest; those drivers
+    taint what is unhealthy.
+    """
+    described = need.driver.attribute(need.driver.health_attribute)
+    if described is None or not described.always:
+        return test
+    return test._replace(
+        health_attribute=need.driver.health_attribute, healthy_value=need.driver.healthy_value
+    )

@@ -7,8 +7,10 @@
 A row is judged by bytes per device: what the engine says it took (weights, peak activation, memory
 outside the framework, captured graphs) plus the cache of one request of max_model_len, from the
 pool's size and its tokens. With pipeline stages the device that limits the pool is judged: budget
-less the bytes that its tokens take. Two verdicts stand side by side: with the coefficients that claimfit
-ships, and with coefficients fitted on the other architectures only. Margins are never refitted.
+less the bytes that its tokens take.
+
+Two verdicts stand side by side: with the coefficients that claimfit ships, and with coefficients
+fitted on the other architectures only. Margins are never refitted.
 
 Facts of a row's model come from the catalogue, else from bench/memory_models.json, else from a
 `config` object in the row; a row without facts is listed, not dropped silently.
@@ -20,14 +22,13 @@ import argparse
 import json
 import sys
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from claimfit.errors import ClaimfitError
 from claimfit.model.catalogue import built_in
 from claimfit.model.config import facts_from_config
-from claimfit.model.facts import ModelFacts
 from claimfit.model.lookup import Sources, find_model
 from claimfit.model.quantization import quantization
 from claimfit.model.weights import weight_split
@@ -38,6 +39,9 @@ from claimfit.sizing.memory import size_with
 from claimfit.sizing.plan import DeviceNeed, EngineChoice, Parallelism, Workload
 from claimfit.sizing.weights import element_bytes, stage_layers
 from claimfit.units import GIB, MIB, Bytes
+
+if TYPE_CHECKING:
+    from claimfit.model.facts import ModelFacts
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 SHARED = REPOSITORY.parent / "shared" / "data"
@@ -127,12 +131,14 @@ def read_cases(paths: list[Path]) -> tuple[list[Case], list[str]]:
 def read_case(row: dict[str, Any]) -> Case:
     """Return the case of one row. Raises ClaimfitError when its model has no facts."""
     model = facts(row["model"], row.get("config"))
-    named = quantization_of(row, model)
+    small = "a100" in row["gpu"].lower()  # vLLM keeps the small defaults on every A100
     workload = Workload(
         row["max_model_len"],
-        quantization=named,
+        quantization=quantization_of(row, model),
         kv_dtype="" if row["kv_cache_dtype"] == "auto" else row["kv_cache_dtype"],
         gpu_memory_utilization=row["gpu_memory_utilization"],
+        max_batched_tokens=row.get("max_num_batched_tokens") or (2048 if small else 0),
+        max_sequences=row.get("max_num_seqs") or (256 if small else 0),
     )
     parts = row["weights_GiB"] + row["activation_GiB"] + row["non_torch_GiB"]
     one = row["kv_cache_GiB"] / row["kv_cache_tokens"] * row["max_model_len"]
@@ -272,8 +278,9 @@ def stage(case: Case) -> overhead.Stage:
         1,
         defaults.batched_tokens,
         defaults.sequences,
-        defaults.sequences,
         0,
+        0,
+        2.0,
     )
 
 

@@ -62,6 +62,8 @@ _ACCEPTED: Final[dict[str, tuple[str, ...]]] = {
 _STATE_BYTES: Final = 4
 """Recurrent states are float32 in llama.cpp and SGLang, and at most that in vLLM. A llama.cpp log
 of a model with 24 such layers says 50.25 MiB a sequence: 24 x (32 x 128 x 128 + 3 x 8192) x 4."""
+_SGLANG_SLIDING: Final = 0.8
+_SGLANG_STATES: Final = 0.9
 _INDEXER_BLOCK: Final = 128
 """DeepSeek V3.2's indexer caches FP8 keys with a float32 scale per 128 of them."""
 
@@ -197,17 +199,35 @@ def _kinds(
 
 
 def _tokens(kinds: Sequence[_Kind], plan: CachePlan, per_token: float) -> CacheNeed:
-    """SGLang: one slot per token; sliding layers keep window plus the running chunk."""
-    total = 0.0
-    for kind in kinds:
-        kept = plan.context_tokens + 1
-        if kind.cache.kind == "sliding":
-            kept = min(kept, kind.cache.window + plan.batched_tokens)
-        elif kind.cache.kind == "linear":
-            kept = 1
-        total += kept * kind.token_bytes * kind.stage_layers
-    total *= plan.requests
-    return CacheNeed(total, total, total * 1.02, per_token)
+    """SGLang: one slot per token, and shares of the pool that are fixed beforehand.
+
+    Sliding layers get 0.8 slots per slot of the full layers (`swa_full_tokens_ratio`), recurrent
+    states 0.9 bytes per byte of keys and values (`mamba_full_memory_ratio`), whatever they need;
+    so the pool is as large as the part that runs out first says.
+    """
+    full = per_token
+    sliding = sum(k.token_bytes * k.stage_layers for k in kinds if k.cache.kind == "sliding")
+    states = sum(k.token_bytes * k.stage_layers for k in kinds if k.cache.kind == "linear")
+    tokens = float(plan.requests * (plan.context_tokens + 1))
+    least = tokens * full + states * plan.requests
+    if not full:
+        pool = tokens * sliding
+    else:
+        slots = tokens
+        for kind in kinds:
+            if kind.cache.kind == "sliding":
+                kept = min(plan.context_tokens + 1, kind.cache.window + plan.batched_tokens)
+                least += plan.requests * kept * kind.token_bytes * kind.stage_layers
+                slots = max(slots, plan.requests * kept / _SGLANG_SLIDING)
+        pool = slots * (full + _SGLANG_SLIDING * sliding)
+        per_token = full + _SGLANG_SLIDING * sliding
+    if states and pool:
+        share = _SGLANG_STATES
+        need = max(pool * (1 + share), plan.requests * states * (1 + share) / share)
+        per_token *= 1 + share
+    else:
+        need = pool + plan.requests * states
+    return CacheNeed(min(least, need), need, need * 1.02, per_token)
 
 
 def _cells(
@@ -248,22 +268,30 @@ def _paged(kinds: Sequence[_Kind], plan: CachePlan, profile: EngineProfile) -> C
     per_token = 0.0
     for kind, count, block_tokens in groups.kinds:
         if kind.cache.kind == "linear":
-            blocks += count
+            blocks += count * plan.requests
             # With prefix caching a second state is kept while a block is being filled.
-            extra += count
-            continue
-        tokens = plan.context_tokens
-        if kind.cache.kind == "sliding":
-            # SlidingWindowSpec.max_memory_usage_bytes: the window less one, the tokens of one
-            # step, and one more block because a window may begin inside a block.
-            tokens = min(tokens, kind.cache.window - 1 + plan.batched_tokens)
-            blocks += count
+            extra += count * plan.requests
+        elif kind.cache.kind == "sliding":
+            blocks += count * _sliding_blocks(kind.cache.window, plan, block_tokens)
         else:
+            blocks += count * plan.requests * -(-plan.context_tokens // block_tokens)
             per_token += count * block_bytes / block_tokens
-        blocks += count * -(-tokens // block_tokens)
-    need = (blocks * plan.requests + 1) * block_bytes
-    high = need + extra * plan.requests * block_bytes
-    return CacheNeed(blocks * plan.requests * block_bytes, need, high, per_token)
+    need = (blocks + 1) * block_bytes
+    high = need + extra * block_bytes
+    return CacheNeed(blocks * block_bytes, need, high, per_token)
+
+
+def _sliding_blocks(window: int, plan: CachePlan, block_tokens: int) -> int:
+    """Return the blocks that one group of sliding layers takes for all requests.
+
+    `SlidingWindowSpec.max_memory_usage_bytes`, which vLLM's start-up checks for one request, is the
+    window less one, the tokens of a whole step, and one more block because a window may begin
+    inside a block. A step's tokens are shared by all requests, so the others keep their window.
+    """
+    first = min(plan.context_tokens, window - 1 + plan.batched_tokens)
+    other = min(plan.context_tokens, window)
+    blocks = -(-first // block_tokens) + 1
+    return blocks + (plan.requests - 1) * (-(-other // block_tokens) + 1)
 
 
 def _groups(kinds: Sequence[_Kind], profile: EngineProfile) -> _Groups:

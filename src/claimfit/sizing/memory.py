@@ -17,13 +17,18 @@ from claimfit.sizing.engines import BatchDefaults, EngineProfile, profile
 from claimfit.sizing.kv_cache import CacheNeed, CachePlan, cache_dtype, cache_need
 from claimfit.sizing.parallel import check_parallelism
 from claimfit.sizing.plan import ComponentNeed, DeviceNeed, Parallelism
-from claimfit.sizing.weights import StageWeights, element_bytes, loaded_weights, stage_weights
+from claimfit.sizing.weights import (
+    LoadedWeights,
+    StageWeights,
+    element_bytes,
+    loaded_weights,
+    stage_weights,
+)
 from claimfit.units import Bytes, Estimate, worst_basis
 from claimfit.units.amounts import GIB, MIB
 
 if TYPE_CHECKING:
     from claimfit.model.facts import ModelFacts
-    from claimfit.model.weights import WeightSplit
     from claimfit.sizing.plan import EngineChoice, Workload
     from claimfit.units import Basis
 
@@ -46,7 +51,7 @@ class _Plan(NamedTuple):
     element: int
     cache_type: str
     cache_bytes: float
-    split: WeightSplit
+    loaded: LoadedWeights
     utilization: float
     reserve: Bytes
 
@@ -181,24 +186,23 @@ def _batch(plan: _Plan, defaults: BatchDefaults) -> _Batch:
     """Return the step that the engine will run, with the user's settings over its defaults."""
     workload = plan.workload
     tokens = workload.max_batched_tokens or defaults.batched_tokens
-    context = workload.context_tokens
-    split = plan.parallelism.tensor >= 4 and defaults.sequences_split
-    graphs = defaults.sequences_split if split else defaults.sequences
-    if plan.profile.name == "vllm":
-        sequences = workload.max_sequences or min(defaults.sequences, tokens)
-        if not workload.max_batched_tokens:
-            # A step never holds more than every sequence in full; encoders take requests whole.
-            tokens = min(tokens, sequences * context)
-            tokens = tokens if plan.model.task == "generate" else max(tokens, context)
-    else:
-        sequences = workload.max_sequences or workload.concurrency
-    return _Batch(tokens, max(sequences, workload.concurrency), graphs, defaults.least_free)
+    if plan.profile.name != "vllm":
+        split = plan.parallelism.tensor >= 4 and defaults.sequences_split
+        graphs = defaults.sequences_split if split else defaults.sequences
+        return _Batch(tokens, workload.concurrency, graphs, defaults.least_free)
+    sequences = workload.max_sequences or min(defaults.sequences, tokens)
+    if not workload.max_batched_tokens:
+        # A step never holds more than every sequence in full; encoders take requests whole.
+        tokens = min(tokens, sequences * workload.context_tokens)
+        if plan.model.task != "generate":
+            tokens = max(tokens, workload.context_tokens)
+    return _Batch(tokens, max(sequences, workload.concurrency), 0, 0)
 
 
 def _account(plan: _Plan, defaults: BatchDefaults) -> DeviceNeed:
     """Return the account of the heaviest stage."""
     batch = _batch(plan, defaults)
-    stages = stage_weights(plan.model, plan.split, plan.parallelism, plan.profile, plan.element)
+    stages = stage_weights(plan.model, plan.loaded, plan.parallelism, plan.profile, plan.element)
     needs = []
     for number, stage in enumerate(stages):
         # Stages between the ends that hold equally many layers weigh the same within a layer.
@@ -234,6 +238,7 @@ def _stage_need(plan: _Plan, batch: _Batch, held: StageWeights, *, last: bool) -
         batch.sequences,
         batch.graphs,
         batch.least_free,
+        plan.cache_bytes,
     )
     components = _components(plan, held, cache, stage)
     total = _total(plan, components)
@@ -261,7 +266,7 @@ def _components(
     def part(name: str, spread: overhead.Spread) -> ComponentNeed:
         return ComponentNeed(name, Estimate(*spread, basis, profile.source))
 
-    weights = Estimate(held.low, held.expected, held.high, exact, plan.split.bits_source)
+    weights = Estimate(held.low, held.expected, held.high, exact, plan.loaded.split.bits_source)
     kept = Estimate(cache.low, cache.expected, cache.high, exact, f"cache layout of {profile.name}")
     components = [
         ComponentNeed("weights", weights),
@@ -303,7 +308,7 @@ def _assumptions(plan: _Plan, batch: _Batch) -> tuple[str, ...]:
     assumed = []
     if not workload.quantization:
         assumed.append(f"weights as published: {plan.model.quantization}")
-        if plan.split.bits_source.endswith("BF16") and plan.model.quantization == "F32":
+        if plan.loaded.scheme != "F32" and plan.model.quantization == "F32":
             assumed[-1] = f"{profile.name} loads the F32 checkpoint in 16 bits"
     if (
         not workload.gpu_memory_utilization

@@ -79,6 +79,8 @@ class Stage(NamedTuple):
     graph_batch: int
     least_free: int
     """Bytes that SGLang leaves free of weights and cache at least."""
+    cache_bytes: float
+    """Bytes of one cached element."""
 
 
 def _with(value: float, margin: tuple[float, float], widened: float) -> Spread:
@@ -207,7 +209,16 @@ def _compute_buffer(stage: Stage, profile: EngineProfile) -> Spread:
     high = (max(logits, layer) + 0.5 * min(logits, layer) + 2 * states) * 1.1 + 64 * MIB
     if any(one.cache.kind == "sliding" for one in stage.layers):
         high += mask  # a second mask, of the sliding layers
+    if stage.cache_bytes < 2:
+        # Quantized keys and values of one layer are unpacked to 16 bits for a whole ubatch.
+        elements = max((_cached(layer) for layer in stage.layers), default=0)
+        high += float(cells) * stage.requests * elements * 2
     return Spread(low, expected, high)
+
+
+def _cached(layer: Layer) -> int:
+    cache = layer.cache
+    return cache.kv_heads * (cache.key_size + cache.value_size) + cache.latent_size
 
 
 def _ubatch_inner(layer: Layer, hidden: int) -> float:

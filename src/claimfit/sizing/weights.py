@@ -22,7 +22,14 @@ if TYPE_CHECKING:
     from claimfit.sizing.engines import EngineProfile
     from claimfit.sizing.plan import Parallelism
 
-__all__ = ["StageWeights", "element_bytes", "loaded_weights", "stage_layers", "stage_weights"]
+__all__ = [
+    "LoadedWeights",
+    "StageWeights",
+    "element_bytes",
+    "loaded_weights",
+    "stage_layers",
+    "stage_weights",
+]
 
 _MXFP4_INTERMEDIATE_PAD: Final = 128
 _MXFP4_HIDDEN_PAD: Final = 256
@@ -32,6 +39,20 @@ _MXFP4_HIDDEN_PAD: Final = 256
 
 _LEAST_TOWER: Final = 0.8 * GIB
 """A SigLIP tower of 0.43 billion parameters in 16 bits, where the facts name none."""
+
+
+_MLA_HEAD: Final = 128
+"""Key (rope apart) and value size of one MLA head where the facts state none (DeepSeek V2, V3)."""
+
+
+class LoadedWeights(NamedTuple):
+    """Bytes by part, and what they are stored in."""
+
+    split: WeightSplit
+    scheme: str
+    """Canonical quantization."""
+    by_recipe: bool
+    """Whether a GGUF recipe stands in for a file."""
 
 
 class StageWeights(NamedTuple):
@@ -52,17 +73,22 @@ def element_bytes(quantization_name: str) -> int:
     return 4 if quantization_name and quantization(quantization_name).name == "F32" else 2
 
 
-def loaded_weights(model: ModelFacts, quantization_name: str, engine: str) -> WeightSplit:
-    """Return the bytes by part as `engine` loads them.
+def loaded_weights(model: ModelFacts, quantization_name: str, engine: str) -> LoadedWeights:
+    """Return the weights as `engine` loads them; an empty name is the model's own quantization.
 
     Raises:
         ModelError: QNT001, unknown quantization.
     """
-    if quantization_name:
-        return weight_split(model, quantization(quantization_name))
-    if model.quantization == "F32" and engine != "llama.cpp":
-        return weight_split(model, quantization("BF16"))
-    return weight_split(model)
+    if not quantization_name and model.quantization == "F32" and engine != "llama.cpp":
+        quantization_name = "BF16"
+    if not quantization_name:
+        scheme = quantization(model.quantization)
+        split = weight_split(model)
+    else:
+        scheme = quantization(quantization_name)
+        split = weight_split(model, scheme)
+    from_file = model.file is not None and scheme.name == model.file.quantization
+    return LoadedWeights(split, scheme.name, bool(scheme.recipe) and not from_file)
 
 
 def stage_layers(layers: int, pipeline: int, engine: str) -> tuple[int, ...]:
@@ -84,49 +110,67 @@ def stage_layers(layers: int, pipeline: int, engine: str) -> tuple[int, ...]:
 
 def stage_weights(
     model: ModelFacts,
-    split: WeightSplit,
+    loaded: LoadedWeights,
     parallelism: Parallelism,
     profile: EngineProfile,
     element: int,
 ) -> tuple[StageWeights, ...]:
     """Return the bytes of every stage, first to last."""
-    tensor = parallelism.tensor
     counts = stage_layers(len(model.layers), parallelism.pipeline, profile.name)
-    padding = _expert_padding(model, split, tensor) if profile.name == "vllm" else 1.0
-    rotary = _rotary_bytes(model, element) if profile.name != "llama.cpp" else 0
-    host_embedding = profile.name == "llama.cpp"
     stages = []
     first = 0
     for stage, count in enumerate(counts):
-        last = stage == len(counts) - 1
-        layers = model.layers[first : first + count]
-        body = sum(split.layers[first : first + count])
-        experts = sum(split.experts[first : first + count]) * padding
-        whole = _replicated_bytes(layers, model.hidden_size, tensor, element) if tensor > 1 else 0
-        ends = 0
-        if stage == 0 and not host_embedding:
-            ends += split.embedding
-        if last:
-            tied_copy = split.output == 0 and (host_embedding or stage > 0) and model.tied
-            ends += split.embedding if tied_copy else split.output
-        divided = (body - min(whole, body) + experts + ends) / tensor + min(whole, body) + rotary
-        other = split.other if stage == 0 else 0
-        low = (divided + other / tensor) * 0.995
-        high = (divided + other) * _above(split)
-        if stage == 0 and model.multimodal and not host_embedding:
-            high += _multimodal_extra(model, split, tensor)
+        held = slice(first, first + count)
+        ends = _end_bytes(model, loaded.split, profile.name, stage, len(counts))
+        body = _body_bytes(model, loaded, held, parallelism.tensor, profile.name, element)
+        divided = body + ends / parallelism.tensor
+        other = float(loaded.split.other) if stage == 0 else 0.0
+        low = (divided + other / parallelism.tensor) * 0.995
+        # 33 start-ups of vLLM 0.19 lie within 0.1 % below and 0.5 % above this account; files
+        # made by a GGUF recipe differ by up to 2 % from what the recipe says.
+        high = (divided + other) * (1.025 if loaded.by_recipe else 1.01)
+        if stage == 0 and model.multimodal and profile.name != "llama.cpp":
+            high += _multimodal_extra(model, loaded.split, parallelism.tensor)
         stages.append(StageWeights(first, count, low, divided + other, high))
         first += count
     return tuple(stages)
 
 
-def _above(split: WeightSplit) -> float:
-    """Return the factor of the upper bound.
+def _end_bytes(model: ModelFacts, split: WeightSplit, engine: str, stage: int, stages: int) -> int:
+    """Return the embedding of the first stage and the head of the last.
 
-    33 start-ups of vLLM 0.19 lie within 0.1 % below and 0.5 % above the account of this module;
-    files made by a GGUF recipe differ by up to 2 % from what the recipe says.
+    llama.cpp keeps the input embedding in host memory. A tied head is a second copy there, and
+    where the last stage is not the first.
     """
-    return 1.025 if "recipe" in split.bits_source else 1.01
+    on_host = engine == "llama.cpp"
+    total = split.embedding if stage == 0 and not on_host else 0
+    if stage == stages - 1:
+        copied = model.tied and split.output == 0 and (on_host or stage > 0)
+        total += split.embedding if copied else split.output
+    return total
+
+
+def _body_bytes(
+    model: ModelFacts,
+    loaded: LoadedWeights,
+    held: slice,
+    tensor: int,
+    engine: str,
+    element: int,
+) -> float:
+    """Return the bytes of the layers in `held` on one rank, with the table of rotary angles."""
+    split = loaded.split
+    body = sum(split.layers[held])
+    experts = float(sum(split.experts[held]))
+    if engine == "llama.cpp":
+        return body + experts
+    if engine == "vllm" and loaded.scheme == "MXFP4":
+        experts *= _expert_padding(model, tensor)
+    whole = 0.0
+    if tensor > 1:
+        layers = model.layers[held]
+        whole = _replicated_bytes(layers, split.layers[held], model.hidden_size, tensor, element)
+    return (body - whole + experts) / tensor + whole + _rotary_bytes(model, element)
 
 
 def _multimodal_extra(model: ModelFacts, split: WeightSplit, tensor: int) -> float:
@@ -139,36 +183,41 @@ def _multimodal_extra(model: ModelFacts, split: WeightSplit, tensor: int) -> flo
     return max(float(split.other), copy, _LEAST_TOWER)
 
 
-def _replicated_bytes(layers: Sequence[Layer], hidden: int, tensor: int, element: int) -> float:
-    """Return the bytes of `layers` that every rank holds in excess of its share, scaled to whole.
-
-    The result is what is taken out of the divided bytes and added back undivided.
-    """
+def _replicated_bytes(
+    layers: Sequence[Layer], held: Sequence[int], hidden: int, tensor: int, element: int
+) -> float:
+    """Return how many bytes of `layers`, which take `held`, are whole on every rank."""
     total = 0.0
-    memo: dict[int, float] = {}
-    for layer in layers:
-        key = id(layer)
+    memo: dict[tuple[int, int], float] = {}
+    for layer, bytes_held in zip(layers, held, strict=True):
+        key = (id(layer), bytes_held)
         found = memo.get(key)
         if found is None:
-            found = memo[key] = _replicated_parameters(layer, hidden, tensor)
+            small, projections = _replicated_parameters(layer, hidden, tensor)
+            parameters = layer.mixer_parameters + layer.feed_forward_parameters
+            if layer.mixture is not None:
+                parameters += layer.mixture.shared_parameters + layer.mixture.router_parameters
+            each = bytes_held / parameters if parameters else 0.0
+            found = memo[key] = min(bytes_held, small * element + projections * each)
         total += found
-    return total * element
+    return total
 
 
-def _replicated_parameters(layer: Layer, hidden: int, tensor: int) -> float:
+def _replicated_parameters(layer: Layer, hidden: int, tensor: int) -> tuple[float, float]:
+    """Return the whole parameters that stay in the model's type, and those that are quantized."""
     cache = layer.cache
-    whole = 4.0 * hidden  # two norms, and those of queries and keys where there are any
+    small = 4.0 * hidden  # two norms, and those of queries and keys where there are any
     if layer.mixture is not None:
-        whole += layer.mixture.router_parameters
+        small += layer.mixture.router_parameters
     if cache.kind == "mla":
-        whole += hidden * (cache.latent_size + cache.rope_size) + _query_down(layer, hidden)
-    elif cache.kv_heads and tensor > cache.kv_heads:
+        down = hidden * (cache.latent_size + cache.rope_size)
+        return small, down + _query_down(layer, hidden)
+    if cache.kv_heads and tensor > cache.kv_heads:
         # Each rank holds one key/value head of kv_heads, where an even split were kv_heads/tensor
         # of one: of the projections' P bytes a share s is whole with s + (1-s)/t = 1/kv_heads.
         projections = hidden * cache.kv_heads * (cache.key_size + cache.value_size)
-        share = (tensor / cache.kv_heads - 1) / (tensor - 1)
-        whole += projections * share
-    return whole
+        return small, projections * (tensor / cache.kv_heads - 1) / (tensor - 1)
+    return small, 0.0
 
 
 def _query_down(layer: Layer, hidden: int) -> float:
@@ -179,36 +228,36 @@ def _query_down(layer: Layer, hidden: int) -> float:
     + heads*value*hidden`` (DeepSeek-V2 report, appendix on MLA; norms are negligible).
     """
     cache, heads = layer.cache, layer.heads
-    if not cache.key_size or not heads:
+    if not heads:
         return 0.0
-    value = cache.value_size or cache.key_size
+    key = cache.key_size or _MLA_HEAD + cache.rope_size
+    value = cache.value_size or _MLA_HEAD
     rest = layer.mixer_parameters - hidden * (cache.latent_size + cache.rope_size)
-    rest -= cache.latent_size * heads * (cache.key_size - cache.rope_size + value)
+    rest -= cache.latent_size * heads * (key - cache.rope_size + value)
     rest -= heads * value * hidden
-    rank = rest / (hidden + heads * cache.key_size)
+    rank = rest / (hidden + heads * key)
     # Without a query down-projection the remainder is hidden*heads*key: no low rank.
-    full_rank = hidden * heads * cache.key_size
-    return hidden * rank if 0 < rest < 0.9 * full_rank else 0.0
+    return hidden * rank if 0 < rest < 0.9 * hidden * heads * key else 0.0
 
 
 def _rotary_bytes(model: ModelFacts, element: int) -> int:
-    """Return the table of rotary angles: context x rotated size, once per attention kind.
+    """Return the table of rotary angles: context x rotated size, once per size.
 
     Seen in start-ups as the gap between checkpoint and loaded size: 131072 x 128 x 2 bytes is
     0.031 GiB, Llama-3.1-8B loads 0.033 more than its file, on each of its ranks.
     """
     sizes = {
-        (layer.cache.kind == "sliding", layer.cache.rope_size or layer.cache.key_size)
+        layer.cache.rope_size or layer.cache.key_size
         for layer in model.layers
         if layer.cache.kind in ("full", "sliding", "mla")
     }
-    return model.context_tokens * element * sum(size for _, size in sizes)
+    return model.context_tokens * element * sum(sizes)
 
 
-def _expert_padding(model: ModelFacts, split: WeightSplit, tensor: int) -> float:
-    """Return the factor by which vLLM's MXFP4 kernels enlarge expert weights, else 1."""
+def _expert_padding(model: ModelFacts, tensor: int) -> float:
+    """Return the factor by which vLLM's MXFP4 kernels enlarge expert weights."""
     layer = next((layer for layer in model.layers if layer.mixture is not None), None)
-    if layer is None or "MXFP4" not in (model.quantization, split.bits_source.split()[-1]):
+    if layer is None:
         return 1.0
     width = layer.intermediate_size / tensor
     if not width or not model.hidden_size:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from typing import TYPE_CHECKING, Final
 
@@ -27,9 +26,14 @@ FIT_SCHEMA: Final = "claimfit.dev/fit/v1"
 
 
 def write_document(body: Mapping[str, object]) -> None:
-    """Write `body` as one JSON object, its schema first."""
+    """Write `body` as one JSON object, its schema first.
+
+    By msgspec: the standard library's encoder is pure Python when it indents, ten times slower.
+    """
+    import msgspec
+
     document = {"schemaVersion": FIT_SCHEMA, **body}
-    sys.stdout.write(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
+    sys.stdout.write(msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n")
 
 
 def model_json(question: FitQuestion) -> dict[str, object]:

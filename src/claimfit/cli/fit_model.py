@@ -191,7 +191,8 @@ def _write_cluster(answer: ClusterAnswer, cluster: Cluster, context: FitContext)
             sys.stdout.write(f"left out  {what}, {group.left_out_reason}\n")
     elif answer.left_out:
         number = sum(len(group.rows) for group in answer.left_out)
-        sys.stdout.write(f"and {number} devices on which no engine runs (--verbose)\n")
+        devices = "device" if number == 1 else "devices"
+        sys.stdout.write(f"and {number} {devices} on which the engine does not run (--verbose)\n")
     for note in cluster.notes:
         sys.stderr.write(f"note: {note}\n")
 

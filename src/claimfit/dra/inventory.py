@@ -18,7 +18,6 @@ if TYPE_CHECKING:
         Device,
         DeviceTaint,
         Node,
-        NodeSelector,
         ResourceClaim,
         ResourceSlice,
         ResourceSliceSpec,
@@ -81,13 +80,16 @@ def inventory(
     rows = []
     for published in current:
         spec = published.spec
-        problem = problems.get((spec.driver, spec.pool.name))
+        driver, pool = spec.driver, spec.pool.name
+        problem = problems.get((driver, pool))
+        shared = [] if spec.per_device_node_selection else _reach(spec, known)
         for device in spec.devices:
-            identity = DeviceId(spec.driver, spec.pool.name, device.name)
+            identity = DeviceId(driver, pool, device.name)
             taints = tuple(item for item in device.taints if item.effect in _BLOCKING_EFFECTS)
+            holder = holders.get(identity, "")
+            reached = _reach(device, known) if spec.per_device_node_selection else shared
             rows += [
-                PublishedRow(node, identity, device, holders.get(identity, ""), taints, problem)
-                for node in _nodes_of(spec, device, known)
+                PublishedRow(node, identity, device, holder, taints, problem) for node in reached
             ]
     return rows
 
@@ -145,21 +147,14 @@ def _holders(claims: Iterable[ResourceClaim]) -> dict[DeviceId, str]:
     return holders
 
 
-def _nodes_of(spec: ResourceSliceSpec, device: Device, nodes: list[Node]) -> list[str]:
-    if spec.per_device_node_selection:
-        return _reach(device.node_name, device.node_selector, device.all_nodes, nodes)
-    return _reach(spec.node_name, spec.node_selector, spec.all_nodes, nodes)
-
-
-def _reach(
-    name: str | None, selector: NodeSelector | None, everywhere: bool | None, nodes: list[Node]
-) -> list[str]:
-    if name is not None:
-        return [name]
-    if everywhere:
+def _reach(place: ResourceSliceSpec | Device, nodes: list[Node]) -> list[str]:
+    """Return the nodes that a slice, or a device that selects for itself, can be used from."""
+    if place.node_name is not None:
+        return [place.node_name]
+    if place.all_nodes:
         return [node.metadata.name for node in nodes] or [ANY_NODE]
-    if selector is not None:
-        return [node.metadata.name for node in nodes if selects(selector, node)] or (
-            [] if nodes else [ANY_NODE]
-        )
+    if place.node_selector is not None:
+        selector = place.node_selector
+        reached = [node.metadata.name for node in nodes if selects(selector, node)]
+        return reached if nodes else [ANY_NODE]
     return []

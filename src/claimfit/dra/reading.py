@@ -93,7 +93,27 @@ def read_objects(text: bytes, place: str) -> Objects:
 _EXPECTED: Final = "an object with apiVersion and kind, as kubectl get -o json or yaml prints it"
 
 
+_Object = ResourceSlice | DeviceClass | ResourceClaim | ResourceClaimTemplate | Node
+
+
+class _CurrentList(msgspec.Struct, gc=False):
+    """A List all of whose items are of kinds and versions that need no second look."""
+
+    kind: str
+    items: list[_Object]
+
+
+class _Version(msgspec.Struct, rename="camel", gc=False):
+    api_version: str
+
+
+class _Versions(msgspec.Struct, gc=False):
+    items: list[_Version]
+
+
 def _read_json(raw: msgspec.Raw, place: str, objects: Objects) -> None:
+    if _read_current(raw, objects):
+        return
     header = msgspec.json.decode(raw, type=_Header)
     if header.items is not None and header.kind.endswith("List"):
         for index, item in enumerate(header.items):
@@ -101,6 +121,20 @@ def _read_json(raw: msgspec.Raw, place: str, objects: Objects) -> None:
             _read_item(item, header, f"{place}: items[{index}]", objects)
         return
     _add_json(raw, header, place, objects)
+
+
+def _read_current(raw: msgspec.Raw, objects: Objects) -> bool:
+    """Read a List in two passes; return False, having read nothing, when it needs the slow way."""
+    try:
+        listed = msgspec.json.decode(raw, type=_CurrentList)
+        versions = {item.api_version for item in msgspec.json.decode(raw, type=_Versions).items}
+    except msgspec.ValidationError:
+        return False
+    if listed.kind != "List" or not versions <= {"v1", _GROUP + "v1"}:
+        return False
+    for item in listed.items:
+        _add(item, objects)
+    return True
 
 
 def _read_item(item: msgspec.Raw, outer: _Header, place: str, objects: Objects) -> None:

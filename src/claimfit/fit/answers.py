@@ -100,7 +100,7 @@ def fit_cluster(
     answers, left_out = [], []
     for group in groups:
         description = describe(group.driver)
-        if description is None or not _holds_models(group):
+        if description is None or not _holds_models(group, question.engine.name):
             left_out.append(group)
             continue
         devices = min(group.usable, CLAIM_DEVICE_LIMIT)
@@ -126,10 +126,14 @@ def fit_cluster(
     return ClusterAnswer(tuple(answers), tuple(left_out))
 
 
-def _holds_models(group: DeviceGroup) -> bool:
-    """Return whether `group` is memory that an engine can use: no NIC, no passed-through board."""
-    if group.kind is not None and not group.kind.serves:
-        return False
+def _holds_models(group: DeviceGroup, engine: str) -> bool:
+    """Return whether `engine` can run on `group`: no NIC, no NPU; a CPU only under llama.cpp."""
+    kind = group.kind
+    if kind is not None:
+        if not kind.serves or kind.name == "npu":
+            return False
+        if kind.name == "cpu" and engine != "llama.cpp":
+            return False
     return group.memory is not None or group.accelerator is not None
 
 

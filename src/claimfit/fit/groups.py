@@ -72,7 +72,7 @@ class DeviceGroup(NamedTuple):
         """Why no model is judged on these devices."""
         if not self.described:
             return f"driver {self.driver} has no description (--driver-file)"
-        return "no engine runs on this kind of device"
+        return "the engine does not run on this kind of device"
 
 
 def device_groups(
@@ -85,15 +85,18 @@ def device_groups(
     `describe` gives the description of a driver (None for an unknown one) and `identify` the entry
     of the accelerator table that a published device is.
     """
-    faces: dict[tuple[str, tuple[object, ...]], _Face] = {}
+    faces: dict[tuple[object, ...], _Face] = {}
+    lookups: dict[str, _Lookup] = {}
     groups: dict[tuple[str, str, _Face], list[PublishedRow]] = {}
     for row in rows:
         driver = row.id.driver
-        description = describe(driver)
-        key = (driver, _face_key(row.device, driver, description))
+        lookup = lookups.get(driver)
+        if lookup is None:
+            lookup = lookups[driver] = _lookup(driver, describe(driver))
+        key = _face_key(row.device, driver, lookup)
         face = faces.get(key)
         if face is None:
-            face = faces[key] = _face(row.device, driver, description, identify)
+            face = faces[key] = _face(row.device, driver, lookup.description, identify)
         groups.setdefault((row.node, driver, face), []).append(row)
     return [
         DeviceGroup(node, driver, *face, tuple(members))
@@ -112,32 +115,43 @@ class _Face(NamedTuple):
     healthy: bool
 
 
-def _names(description: DriverDescription | None) -> tuple[str, ...]:
-    """Return the attributes that tell one kind of device from another."""
-    if description is None:
-        return ()
-    extra = (
-        description.kind_attribute,
-        description.bandwidth_attribute,
-        description.health_attribute,
-        *(kind.profile_attribute for kind in description.kinds),
-    )
-    return (*description.product_attributes, *(name for name in extra if name))
+class _Lookup(NamedTuple):
+    """What to look at on the devices of one driver."""
+
+    description: DriverDescription | None
+    attributes: tuple[tuple[str, str], ...]
+    """Names that tell one kind of device from another, bare and qualified."""
+    memory: tuple[str, str]
 
 
-def _face_key(
-    device: Device, driver: str, description: DriverDescription | None
-) -> tuple[object, ...]:
-    attributes, prefix = device.attributes, f"{driver}/"
-    values = tuple(
-        (attributes.get(name) or attributes.get(prefix + name)) for name in _names(description)
+def _lookup(driver: str, description: DriverDescription | None) -> _Lookup:
+    names: tuple[str, ...] = ()
+    if description is not None:
+        names = (
+            *description.product_attributes,
+            description.kind_attribute,
+            description.bandwidth_attribute,
+            description.health_attribute,
+            *(kind.profile_attribute for kind in description.kinds),
+        )
+    memory = _memory_name(description)
+    return _Lookup(
+        description,
+        tuple((name, f"{driver}/{name}") for name in dict.fromkeys(names) if name),
+        (memory, f"{driver}/{memory}"),
     )
-    capacity = _memory_name(description)
-    memory = device.capacity.get(capacity) or device.capacity.get(prefix + capacity)
-    return (
-        *(None if value is None else value.value for value in values),
-        None if memory is None else memory.value,
-    )
+
+
+def _face_key(device: Device, driver: str, lookup: _Lookup) -> tuple[object, ...]:
+    attributes = device.attributes
+    key: list[object] = [driver]
+    for bare, qualified in lookup.attributes:
+        value = attributes.get(bare) or attributes.get(qualified)
+        key.append(None if value is None else value.value)
+    bare, qualified = lookup.memory
+    memory = device.capacity.get(bare) or device.capacity.get(qualified)
+    key.append(None if memory is None else memory.value)
+    return tuple(key)
 
 
 def _memory_name(description: DriverDescription | None) -> str:

@@ -1,0 +1,142 @@
+"""The verb fit on the command line: exit codes, JSON, and what it refuses."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from claimfit.__main__ import main
+from claimfit.hardware.samples import sample_names, sample_path
+
+MODEL = "Qwen/Qwen3-8B"
+
+
+def run_json(*arguments: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, dict[str, object]]:
+    """Return exit code and decoded stdout of ``claimfit fit ARGUMENTS -o json``."""
+    code = main(["fit", *arguments, "-o", "json"])
+    return code, json.loads(capsys.readouterr().out)
+
+
+@pytest.mark.parametrize("sample", sample_names())
+def test_every_sample_is_judged(sample: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each sample has a device that holds an 8B model, and every device is accounted for."""
+    code, answer = run_json(MODEL, "--cluster", f"sample:{sample}", capsys=capsys)
+
+    items = json.loads(Path(sample_path(sample)).read_text(encoding="utf-8"))["items"]
+    published = sum(
+        len(item["spec"].get("devices", ())) for item in items if item["kind"] == "ResourceSlice"
+    )
+    judged = sum(len(group["devices"]) for group in answer["groups"])
+    left_out = sum(group["devices"] for group in answer["leftOut"])
+    assert code == 0
+    assert answer["schemaVersion"] == "claimfit.dev/fit/v1"
+    assert judged + left_out == published
+    assert answer["replicasNow"] == sum(group["replicasNow"] for group in answer["groups"])
+
+
+def test_held_devices_are_not_free(capsys: pytest.CaptureFixture[str]) -> None:
+    """A device in a claim's allocation is named with its holder and counts as taken."""
+    _, answer = run_json(MODEL, "--cluster", "sample:mixed", capsys=capsys)
+
+    for group in answer["groups"]:
+        assert group["free"] <= len(group["devices"]) - len(group["heldBy"])
+    assert any(group["heldBy"] for group in answer["groups"])
+
+
+def test_text_and_json_agree_in_exit_code(capsys: pytest.CaptureFixture[str]) -> None:
+    """A model that fits nowhere exits 1 in both forms and says so in the first line."""
+    arguments = ["fit", "Qwen/Qwen3-235B-A22B", "--cluster", "sample:intel"]
+
+    assert main(arguments) == 1
+    assert "fits on none of 4 nodes" in capsys.readouterr().out.splitlines()[0]
+    assert main([*arguments, "-o", "json"]) == 1
+
+
+def test_standard_input_folder_and_file_are_the_same_cluster(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`-`, a file and a folder of manifests give one answer."""
+    text = Path(sample_path("amd")).read_bytes()
+    (tmp_path / "slices.json").write_bytes(text)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text)))
+
+    answers = [
+        run_json(MODEL, "--cluster", source, capsys=capsys)
+        for source in ("-", str(tmp_path), str(tmp_path / "slices.json"), "sample:amd")
+    ]
+
+    assert all(answer == answers[0] for answer in answers)
+
+
+def test_one_device(capsys: pytest.CaptureFixture[str]) -> None:
+    """A named accelerator is the only row; the nameplate's name finds the published one."""
+    code, answer = run_json(MODEL, "--device", "NVIDIA H100 80GB HBM3", capsys=capsys)
+
+    assert code == 0
+    assert [row["publishedMemoryMiB"] for row in answer["devices"]] == [81559]
+
+
+def test_models_that_fit_a_device(capsys: pytest.CaptureFixture[str]) -> None:
+    """Without a model the catalogue is ranked: largest first, the speed floor holds for each."""
+    code, answer = run_json(
+        "--device", "L40S", "--min-tps", "30", "--query", "qwen3 8b", "--limit", "3", capsys=capsys
+    )
+
+    assert code == 0
+    sizes = [item["model"]["parameters"] for item in answer["models"]]
+    assert sizes == sorted(sizes, reverse=True)
+    assert all(item["tokensPerSecond"]["p10"] >= 30 for item in answer["models"])
+    assert all("8b" in item["model"]["name"].casefold() for item in answer["models"])
+
+
+def test_models_that_fit_a_cluster(capsys: pytest.CaptureFixture[str]) -> None:
+    """On a cluster only free devices count, and a model names the place where it is fastest."""
+    _, answer = run_json("--cluster", "sample:mixed", "--query", "llama-3.1-8b", capsys=capsys)
+
+    assert answer["models"]
+    assert all(item["replicasNow"] >= 1 for item in answer["models"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "error"),
+    [
+        ([], 2, "CLI006"),
+        (["--cluster", "sample:none", MODEL], 2, "FIL104"),
+        (["--cluster", "/no/such/file", MODEL], 2, "FIL101"),
+        (["--cluster", "sample:mixed", "--device", "L40S"], 2, "CLI001"),
+        (["--device", "L4000S", MODEL], 2, "HWD001"),
+        (["no/such-model"], 2, "MOD001"),
+        ([MODEL, "--context", "0"], 2, "CLI003"),
+        ([MODEL, "--context", "1" + "0" * 400], 2, "CLI003"),
+        ([MODEL, "--context", "99999999"], 2, "SIZ002"),
+        ([MODEL, "--min-tps", "nan"], 2, "CLI002"),
+        ([MODEL, "--min-tps", "-3"], 2, "CLI002"),
+        ([MODEL, "--gpu-memory-utilization", "1.5"], 2, "CLI004"),
+        ([MODEL, "--quant", "Q4_K_X"], 2, "QNT001"),
+        ([MODEL, "--engine", "vlm"], 2, "SIZ010"),
+        ([MODEL, "--tp", "3"], 2, "SIZ020"),
+        ([MODEL, "--unknown"], 2, "CLI001"),
+        (["--driver-file", "/no/such/file", MODEL], 2, "FIL101"),
+    ],
+)
+def test_wrong_use_is_named(
+    arguments: list[str], code: int, error: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each wrong input exits 2 with the code of its cause, in text and in JSON."""
+    assert code == main(["fit", *arguments, "-o", "json"])
+    captured = capsys.readouterr()
+    assert error == json.loads(captured.out)["error"]["code"]
+    assert f"error {error}" in captured.err
+
+
+def test_empty_folder_and_empty_cluster(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A folder without manifests is wrong input; a cluster without devices is a no."""
+    assert main(["fit", MODEL, "--cluster", str(tmp_path)]) == 2
+    assert "FIL103" in capsys.readouterr().err
+    (tmp_path / "empty.json").write_text('{"apiVersion": "v1", "kind": "List", "items": []}')
+    assert main(["fit", MODEL, "--cluster", str(tmp_path)]) == 1
+    assert "publishes no devices" in capsys.readouterr().out

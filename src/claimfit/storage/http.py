@@ -27,6 +27,7 @@ T = TypeVar("T")
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 _TRANSIENT: Final = frozenset({429, 500, 502, 503, 504})
 _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
+_HOST: Final = re.compile(rb"^[\w.:-]+$")  # after IDNA; colons in IPv6 addresses
 _FIRST_PAUSE_SECONDS: Final = 0.5
 _USER_AGENT: Final = f"claimfit/{__version__}"
 
@@ -261,7 +262,7 @@ def _parsed(url: str) -> httpx2.URL:
         parsed = httpx2.URL(url)
     except (httpx2.InvalidURL, ValueError) as error:
         raise InputError("NET009", "not a URL", found=url, expected="https://HOST/PATH") from error
-    if parsed.scheme not in _DEFAULT_PORTS or not parsed.host:
+    if parsed.scheme not in _DEFAULT_PORTS or not _HOST.match(parsed.raw_host):
         raise InputError("NET009", "not a URL", found=url, expected="https://HOST/PATH")
     return parsed
 
@@ -277,7 +278,7 @@ def _redirected(source: httpx2.URL, location: str, *, secure: bool) -> httpx2.UR
     except (httpx2.InvalidURL, ValueError):
         target = None
     allowed = {"https"} if secure else set(_DEFAULT_PORTS)
-    if target is None or target.scheme not in allowed or not target.host:
+    if target is None or target.scheme not in allowed or not _HOST.match(target.raw_host):
         raise InputError(
             "NET007",
             "the server redirects to where no model is read from",

@@ -120,7 +120,7 @@ def _problems(current: list[ResourceSlice]) -> Iterator[PoolProblem]:
     for (driver, pool), specs in pools.items():
         wanted = specs[0].pool.resource_slice_count
         if len(specs) != wanted:
-            text = f"{len(specs)} of {wanted} slices are published: the pool is being updated"
+            text = f"{len(specs)} of {wanted} slices are published"
             yield PoolProblem(driver, pool, "incomplete", text)
             continue
         names = [device.name for spec in specs for device in spec.devices]

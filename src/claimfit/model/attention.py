@@ -45,7 +45,7 @@ def grouped_query(  # the five sizes of an attention and what it belongs to
     kv_heads: int,
     sizes: tuple[int, int],
 ) -> Mixer:
-    """Return attention with `heads` query and `kv_heads` key/value heads of (key, value) `sizes`."""
+    """Return attention of `heads` query and `kv_heads` key/value heads of (key, value) `sizes`."""
     hidden, family = shape.hidden_size, shape.family
     key_size, value_size = sizes
     query, key, value = heads * key_size, kv_heads * key_size, kv_heads * value_size

@@ -106,7 +106,7 @@ def declared_quantization(
     """
     for fields in (root, text):
         section = fields.section("quantization_config", "compression_config")
-        if section is not None:
+        if section is not None and section.names():
             return _Declaration(section, text, dtype, layers).read()
     for fields in (root, text):
         if isinstance(fields.raw("quantization"), str):
@@ -145,12 +145,10 @@ class _Declaration:
         self.dtype = dtype
         self.layers = layers
         self.method = section.text("quant_method").lower().replace("_", "-")
-        self.group = max(
-            0,
-            section.optional_count(
-                "group_size", "q_group_size", "w_group_size", least=-1, most=65_536
-            ),
-        )
+        names = ("group_size", "q_group_size", "w_group_size")
+        self.group: int | None = None  # the scheme's own; -1 in a file is one group per row
+        if section.raw(*names) is not None:
+            self.group = max(0, section.optional_count(*names, least=-1, most=65_536))
 
     def read(self) -> DeclaredQuantization:
         section, method = self.section, self.method
@@ -159,7 +157,8 @@ class _Declaration:
         if method in ("fp8", "fbgemm-fp8"):
             if self.text.text("expert_dtype") in ("fp4", "mxfp4"):
                 return self._of("MXFP4", 32, dict.fromkeys(PARTS[:4], "FP8"))
-            return self._of("FP8")
+            block = section.counts("weight_block_size", least=1) or [0]
+            return self._of("FP8", block[-1])
         if method == "mxfp4":
             return self._of("MXFP4", 32)
         if method in ("awq", "gptq", "auto-round", "intel/auto-round"):
@@ -180,10 +179,10 @@ class _Declaration:
         raise section.unknown_method("quant_method", method or "nothing", ())
 
     def _of(
-        self, name: str, group: int = 0, parts: dict[str, str] | None = None
+        self, name: str, group: int | None = None, parts: dict[str, str] | None = None
     ) -> DeclaredQuantization:
         """Return `name` with `parts` that differ and the parts that are listed as left out."""
-        group = group or quantization(name).group_size
+        group = quantization(name).group_size if group is None else group
         differing = dict(parts or {})
         present = parts_of(self.layers)
         ignored = [item for item in self.section.items(*_IGNORED) or () if isinstance(item, str)]
@@ -209,7 +208,7 @@ class _Declaration:
             raise self.section.unknown_method("quant_algo", algorithm, ())
         return self._spread(name, self.group)
 
-    def _spread(self, name: str, group: int) -> DeclaredQuantization:
+    def _spread(self, name: str, group: int | None) -> DeclaredQuantization:
         """Return `name` for all matrices: MXFP4 by itself means the experts only."""
         if name != "MXFP4":
             return self._of(name, group)
@@ -279,7 +278,7 @@ class _Declaration:
         name = {"fp8_e4m3": "FP8", "fp4": "MXFP4", "int8": "INT8", "int4": "INT4"}.get(kind)
         if name is None:
             raise weight.unknown_method("dtype", kind, ())
-        return self._spread(name, weight.optional_count("group_size", most=65_536))
+        return self._spread(name, weight.optional_count("group_size", most=65_536) or None)
 
 
 _BY_WEIGHT: Final = ("experts", "feed_forward", "attention", "linear_attention", "shared_experts")

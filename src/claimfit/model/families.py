@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["FAMILIES", "LLAMA_LIKE", "Family", "family_of"]
 
 QkNorm = Literal["", "head", "width", "per-head"]
-"""Norm on queries and keys: none; one vector of head size; one of the full projected width (OLMo 2);
+"""Norm on queries and keys: none; one vector of head size; one of the full projected width (OLMo);
 a vector of head size for each head (Command R, StableLM)."""
 
 MixerKind = Literal[

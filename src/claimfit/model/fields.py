@@ -273,8 +273,8 @@ class Fields:
         )
 
     def names(self) -> list[str]:
-        """Return the keys that are strings, in the order of the file."""
-        return [name for name in self._values if isinstance(name, str)]
+        """Return the keys in the order of the file."""
+        return list(self._values)
 
     def unknown_method(self, name: str, found: object, candidates: tuple[str, ...]) -> InputError:
         """Return the error that says the quantization under `name` is not known (CFG005)."""
@@ -284,7 +284,7 @@ class Fields:
             place=self._place,
             found=_shown(found),
             expected="a quantization method that claimfit knows",
-            fix="claimfit models --quants lists them; a GGUF or safetensors file states exact bytes",
+            fix="claimfit models --quants; a GGUF or safetensors file states exact bytes",
             candidates=candidates,
         )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, Literal
 
 if TYPE_CHECKING:
+    from claimfit.model.fields import Fields
     from claimfit.model.shape import Shape
 
 __all__ = ["LayerKind", "layer_kinds", "layer_window"]
@@ -56,7 +57,7 @@ def layer_kinds(shape: Shape) -> tuple[LayerKind, ...]:
             are layers, or names a kind that is not known.
     """
     if not shape.family.attends:
-        return ("linear",) * shape.layers
+        return _all("linear", shape)
     for reading in (_named, _lettered, _marked, _numbered, _periodic):
         kinds = reading(shape)
         if kinds is not None:
@@ -76,6 +77,10 @@ def layer_window(shape: Shape, kind: LayerKind) -> int:
     else:
         return 0
     return 0 if window >= shape.context_tokens else window
+
+
+def _all(kind: LayerKind, shape: Shape) -> tuple[LayerKind, ...]:
+    return (kind,) * shape.layers
 
 
 def _named(shape: Shape) -> tuple[LayerKind, ...] | None:
@@ -129,7 +134,7 @@ def _marked(shape: Shape) -> tuple[LayerKind, ...] | None:
     """Read a list of 0 and 1, one for each layer."""
     fields = shape.fields
     sparse = fields.section("sparse_attention_config")
-    readings: tuple[tuple[object, str, tuple[LayerKind, LayerKind]], ...] = (
+    readings: tuple[tuple[Fields | None, str, tuple[LayerKind, LayerKind]], ...] = (
         (fields, "attn_type_list", ("linear", "full")),
         (fields, "hybrid_layer_pattern", ("full", "sliding")),
         (sparse, "sparse_attention_freq", ("full", "indexed")),
@@ -179,7 +184,7 @@ def _periodic(shape: Shape) -> tuple[LayerKind, ...] | None:
     if period:
         return tuple("full" if (i + 1) % period == 0 else "linear" for i in range(shape.layers))
     if shape.family.linear == "mamba2" and "mamba_n_heads" not in fields:
-        return ("full",) * shape.layers
+        return _all("full", shape)
     raise fields.missing(("layer_types",), "a list with the kind of each layer")
 
 
@@ -188,11 +193,11 @@ def _windowed(shape: Shape) -> tuple[LayerKind, ...]:
     fields, layers = shape.fields, shape.layers
     window = fields.optional_count("sliding_window", "sliding_window_size")
     if not window or not fields.flag("use_sliding_window", default=True):
-        return ("full",) * layers
+        return _all("full", shape)
     pattern = fields.optional_count("sliding_window_pattern", default=shape.family.window_pattern)
     if pattern:
         return tuple("full" if (i + 1) % pattern == 0 else "sliding" for i in range(layers))
     if fields.flag("use_sliding_window", default=False):  # Qwen: the upper layers slide
         first = fields.optional_count("max_window_layers", default=layers)
         return tuple("sliding" if i >= first else "full" for i in range(layers))
-    return ("sliding" if shape.family.window_everywhere else "full",) * layers
+    return _all("sliding" if shape.family.window_everywhere else "full", shape)

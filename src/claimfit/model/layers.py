@@ -59,7 +59,7 @@ def _own_sizes(shape: Shape) -> list[object] | None:
         return None
     if any(len(values) < shape.layers for values in lists):
         return list(range(shape.layers))  # too short a list is an error of whoever reads it
-    keys = zip(*lists, strict=False)
+    keys = zip(*(values[: shape.layers] for values in lists), strict=True)
     return [key if all(isinstance(k, int | str) for k in key) else None for key in keys]
 
 
@@ -121,10 +121,7 @@ def _mixer(shape: Shape, number: int, kind: LayerKind, *, shares: bool) -> Mixer
 def _deepseek_v4(shape: Shape, number: int) -> Mixer:
     """Return DeepSeek V4's mixer with the hyper-connections of its layer."""
     fields = shape.fields
-    ratios = fields.counts("compress_ratios")
-    if ratios is None:
-        raise fields.missing(("compress_ratios",), "a list with a ratio for each layer")
-    mixer = compressed_attention(shape, ratios[number])
+    mixer = compressed_attention(shape, fields.count_at(number, "compress_ratios", least=0))
     streams = fields.optional_count("hc_mult", most=1024)
     mixing = (2 + streams) * streams
     connections = 2 * (mixing * streams * shape.hidden_size + mixing + 3) if streams else 0

@@ -69,7 +69,7 @@ def dense(shape: Shape, layer: int) -> FeedForward:
 def _dense_width(shape: Shape, layer: int) -> int:
     """Return the width of a dense feed-forward, which may differ by layer (Gemma 3n and 4)."""
     fields = shape.fields
-    names = (*_DENSE_WIDTH, *_WIDTH)
+    names: tuple[str, ...] = (*_DENSE_WIDTH, *_WIDTH)
     if fields.raw(*names) is None and shape.family.width_factor:
         return shape.family.width_factor * shape.hidden_size
     if shape.family.linear == "mamba2" and "shared_intermediate_size" in fields:

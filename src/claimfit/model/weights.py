@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from claimfit.model.ggml_types import TYPE_BITS
 from claimfit.model.gguf_recipes import RECIPES, Recipe, type_in_layer
-from claimfit.model.quantization import Quantization, quantization
+from claimfit.model.quantization import quantization as named
 
 if TYPE_CHECKING:
     from claimfit.model.facts import Layer, ModelFacts
+    from claimfit.model.quantization import Quantization
 
 __all__ = ["WeightSplit", "weight_split"]
 
@@ -48,8 +49,8 @@ class WeightSplit(NamedTuple):
         return self.embedding + self.output + sum(self.layers) + sum(self.experts) + self.other
 
 
-def weight_split(facts: ModelFacts, quantization_: Quantization | None = None) -> WeightSplit:
-    """Return the bytes of the weights of `facts` stored in `quantization_` (default: its own).
+def weight_split(facts: ModelFacts, quantization: Quantization | None = None) -> WeightSplit:
+    """Return the bytes of the weights of `facts` stored in `quantization` (default: its own).
 
     With a file whose headers were read and no other quantization asked for, the bytes are the
     file's own. Otherwise they are computed from the shapes; bytes are rounded up per part.
@@ -58,7 +59,7 @@ def weight_split(facts: ModelFacts, quantization_: Quantization | None = None) -
         ModelError: QNT001 when the model's own quantization has no known name.
     """
     file = facts.file
-    if file is not None and (quantization_ is None or quantization_.name == file.quantization):
+    if file is not None and (quantization is None or quantization.name == file.quantization):
         return WeightSplit(
             file.embedding_bytes,
             file.output_bytes,
@@ -67,10 +68,8 @@ def weight_split(facts: ModelFacts, quantization_: Quantization | None = None) -
             file.other_bytes,
             f"headers of {', '.join(file.files)}" if file.files else "file headers",
         )
-    own = quantization(facts.quantization) if quantization_ is None else None
-    chosen = own or quantization_
-    assert chosen is not None  # noqa: S101  # one of the two is always given
-    if own is not None or facts.quantization == chosen.name:
+    chosen = named(facts.quantization) if quantization is None else quantization
+    if chosen.name == facts.quantization:
         chosen = chosen.with_group_size(facts.group_size)
     if chosen.recipe:
         return _by_recipe(facts, chosen)
@@ -87,10 +86,10 @@ def _by_part(facts: ModelFacts, chosen: Quantization) -> WeightSplit:
     parts = dict(facts.part_quantization) if facts.quantization == chosen.name else {}
 
     def bits(part: str, default: float) -> float:
-        named = parts.get(part)
-        if named is None:
+        stated = parts.get(part)
+        if stated is None:
             return default or native
-        return quantization(named).bits_per_weight
+        return named(stated).bits_per_weight
 
     # A scheme for experts only, asked for a model without experts, quantizes its layers.
     body = chosen.body_bits or (0.0 if facts.is_mixture else chosen.expert_bits)

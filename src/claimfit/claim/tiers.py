@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from claimfit.claim.conditions import with_health, with_kinds
 from claimfit.claim.device_test import DeviceTest
 from claimfit.claim.products import Candidate, judged, product_terms
 from claimfit.errors import InexpressibleError
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from claimfit.claim.device_test import ProductTerm
     from claimfit.claim.need import ClaimNeed
-    from claimfit.hardware.facts import Accelerator, DeviceKind
+    from claimfit.hardware.facts import Accelerator, DriverDescription
     from claimfit.sizing.plan import DeviceNeed, Parallelism
     from claimfit.sizing.speed import BandwidthFloor
 
@@ -79,13 +80,14 @@ def tier(need: ClaimNeed, accelerators: Iterable[Accelerator], parallelism: Para
         bandwidth_attribute=driver.bandwidth_attribute if bandwidth else "",
         bandwidth_gbs=gbs,
     )
-    by_product = (need.min_tps and not bandwidth) or not driver.memory_capacity
-    if by_product:
+    kinds: DeviceTest | None = None
+    if (need.min_tps and not bandwidth) or not driver.memory_capacity:
         test, candidates = _with_products(need, test, candidates)
-    elif driver.memory_capacity and not bandwidth:
+        kinds = _with_admitted_kinds(driver, test, candidates)
+    elif not bandwidth:
         candidates = tuple(_without_memory(item) for item in candidates)
-    test = _with_kinds(need, test, candidates, by_product=bool(by_product))
-    return Tier(parallelism, account, share_mib, bandwidth, _with_health(need, test), candidates)
+    test = with_health(driver, kinds or with_kinds(driver, need.device_class, test))
+    return Tier(parallelism, account, share_mib, bandwidth, test, candidates)
 
 
 def memory_need(need: ClaimNeed, parallelism: Parallelism) -> DeviceNeed:
@@ -189,53 +191,11 @@ def _without_memory(item: Candidate) -> Candidate:
     return item
 
 
-def _with_kinds(
-    need: ClaimNeed, test: DeviceTest, candidates: tuple[Candidate, ...], *, by_product: bool
-) -> DeviceTest:
-    """Return `test` with the kinds of devices, where others could pass the rest of it."""
-    driver = need.driver
-    serving = driver.serving_kinds(need.device_class)
-    if driver.bandwidth_attribute:  # CPUs serve too, but no engine of ours was sized for them
-        serving = tuple(kind for kind in serving if _publishes(need, kind, "", bandwidth=True))
-    names = (test.memory_capacity if test.memory_mib else "", test.product_attribute)
-    others = [
-        kind
-        for kind in driver.kinds
-        if kind not in serving
-        and all(_publishes(need, kind, name, bandwidth=bool(test.bandwidth_gbs)) for name in names)
-    ]
-    if not driver.kind_attribute:
-        return test
-    if by_product and not test.admits_unlisted:
-        seen = {item.kind for item in candidates if item.admitted}
-        if "" not in seen:
-            return test._replace(kind_attribute=driver.kind_attribute, kinds=tuple(sorted(seen)))
-    if not others:
-        return test
-    values = tuple(sorted(kind.value for kind in serving))
-    return test._replace(kind_attribute=driver.kind_attribute, kinds=values)
-
-
-def _publishes(need: ClaimNeed, kind: DeviceKind, name: str, *, bandwidth: bool) -> bool:
-    """Return whether devices of `kind` may publish `name` and, if asked, the bandwidth."""
-    driver = need.driver
-    capacity, attribute = driver.capacity(name), driver.attribute(name)
-    described = [item for item in (capacity, attribute) if item is not None]
-    if bandwidth:
-        published = driver.attribute(driver.bandwidth_attribute)
-        described += [published] if published else []
-    return all(not item.kinds or kind.name in item.kinds for item in described)
-
-
-def _with_health(need: ClaimNeed, test: DeviceTest) -> DeviceTest:
-    """Return `test` with health, where every device publishes it.
-
-    Where it is published by some only, a guard would leave out the healthy rest; those drivers
-    taint what is unhealthy.
-    """
-    described = need.driver.attribute(need.driver.health_attribute)
-    if described is None or not described.always:
-        return test
-    return test._replace(
-        health_attribute=need.driver.health_attribute, healthy_value=need.driver.healthy_value
-    )
+def _with_admitted_kinds(
+    driver: DriverDescription, test: DeviceTest, candidates: tuple[Candidate, ...]
+) -> DeviceTest | None:
+    """Return `test` with the kinds of the admitted products, None where they are not known."""
+    seen = {item.kind for item in candidates if item.admitted}
+    if not driver.kind_attribute or not seen or "" in seen or test.admits_unlisted:
+        return None
+    return test._replace(kind_attribute=driver.kind_attribute, kinds=tuple(sorted(seen)))

@@ -16,7 +16,7 @@ from claimfit.sizing import overhead
 from claimfit.sizing.engines import BatchDefaults, EngineProfile, profile
 from claimfit.sizing.kv_cache import CacheNeed, CachePlan, cache_dtype, cache_need
 from claimfit.sizing.parallel import check_parallelism
-from claimfit.sizing.plan import ComponentNeed, DeviceNeed, Parallelism
+from claimfit.sizing.plan import ComponentNeed, DeviceNeed, EngineChoice, Parallelism
 from claimfit.sizing.weights import (
     LoadedWeights,
     StageWeights,
@@ -29,7 +29,7 @@ from claimfit.units.amounts import GIB, MIB
 
 if TYPE_CHECKING:
     from claimfit.model.facts import ModelFacts
-    from claimfit.sizing.plan import EngineChoice, Workload
+    from claimfit.sizing.plan import Workload
     from claimfit.units import Basis
 
 __all__ = ["size", "size_with"]
@@ -114,8 +114,6 @@ def size_with(
 ) -> DeviceNeed:
     """Return `size` for a profile at hand, such as one with coefficients of another fit."""
     _check(model, workload, profile)
-    from claimfit.sizing.plan import EngineChoice
-
     check_parallelism(model, EngineChoice(profile.name), workload.quantization, parallelism)
     element = 2 if profile.name == "llama.cpp" else element_bytes(workload.quantization)
     cache_type, cache_bytes = cache_dtype(workload.kv_dtype, profile.name, element)
@@ -203,10 +201,10 @@ def _account(plan: _Plan, defaults: BatchDefaults) -> DeviceNeed:
     """Return the account of the heaviest stage."""
     batch = _batch(plan, defaults)
     stages = stage_weights(plan.model, plan.loaded, plan.parallelism, plan.profile, plan.element)
-    needs = []
-    for number, stage in enumerate(stages):
-        # Stages between the ends that hold equally many layers weigh the same within a layer.
-        needs.append(_stage_need(plan, batch, stage, last=number == len(stages) - 1))
+    last = len(stages) - 1
+    needs = (
+        _stage_need(plan, batch, stage, last=number == last) for number, stage in enumerate(stages)
+    )
     return max(needs, key=lambda need: need.floor)
 
 
@@ -261,13 +259,14 @@ def _components(
     plan: _Plan, held: StageWeights, cache: CacheNeed, stage: overhead.Stage
 ) -> tuple[ComponentNeed, ...]:
     profile, basis = plan.profile, plan.profile.basis
-    exact: Basis = "exact"
+    counted: Basis = "family" if plan.loaded.by_recipe else "exact"
 
     def part(name: str, spread: overhead.Spread) -> ComponentNeed:
         return ComponentNeed(name, Estimate(*spread, basis, profile.source))
 
-    weights = Estimate(held.low, held.expected, held.high, exact, plan.loaded.split.bits_source)
-    kept = Estimate(cache.low, cache.expected, cache.high, exact, f"cache layout of {profile.name}")
+    weights = Estimate(held.low, held.expected, held.high, counted, plan.loaded.split.bits_source)
+    layout = f"cache layout of {profile.name}"
+    kept = Estimate(cache.low, cache.expected, cache.high, "exact", layout)
     components = [
         ComponentNeed("weights", weights),
         ComponentNeed("kv_cache", kept),
@@ -315,6 +314,10 @@ def _assumptions(plan: _Plan, batch: _Batch) -> tuple[str, ...]:
         and profile.utilization_flag == "--gpu-memory-utilization"
     ):
         assumed.append(f"{profile.utilization_flag} {profile.utilization:g}, the default")
+    if profile.name == "vllm" and not workload.max_sequences:
+        least = profile.batch[0].sequences
+        if workload.concurrency > least:
+            assumed.append(f"--max-num-seqs {workload.concurrency}, above the default of {least}")
     if profile.name == "llama.cpp":
         assumed.append(
             "all layers on the device, flash attention on, input embedding in host memory"

@@ -42,6 +42,8 @@ _MLA_WORKSPACE_TOKENS: Final = 64 * 1024
 """Most cached tokens whose keys and values vLLM unpacks at once (MLACommonMetadataBuilder)."""
 _MLA_HEAD_SIZE: Final = 256
 """Unpacked key and value of one MLA head where the facts do not state them (DeepSeek V2, V3)."""
+_MOST_RANKS_SEEN: Final = 4
+"""Largest tensor-parallel size among the measured start-ups."""
 _VISION_DEPTH: Final = 27
 _VISION_PARAMETERS: Final = 430_000_000
 """SigLIP so400m, where the facts name no larger tower."""
@@ -241,7 +243,8 @@ def runtime(stage: Stage, profile: EngineProfile) -> Spread:
         kept = max(stage.batched_tokens, 2048) * 1.5 * MIB + stage.graph_batch * 2 * MIB
         kept += 512 * MIB + stage.tensor * stage.pipeline / 8 * GIB
         value += max(0.0, stage.least_free - kept)
-    spread = _with(value, margins.runtime, profile.widened)
+    unseen = 1.5 if stage.tensor > _MOST_RANKS_SEEN else 1.0
+    spread = _with(value, margins.runtime, profile.widened * unseen)
     if profile.name == "vllm" and stage.tensor == 1:
         # Four start-ups of Granite took 0.46 GiB where the other models took 0.25.
         return spread._replace(high=max(spread.high, 0.5 * GIB))

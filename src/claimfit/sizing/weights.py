@@ -180,7 +180,7 @@ def _multimodal_extra(model: ModelFacts, split: WeightSplit, tensor: int) -> flo
     held in float32, or a second copy of a tied embedding, bounds it.
     """
     copy = split.embedding / tensor if model.tied else 0.0
-    return max(float(split.other), copy, _LEAST_TOWER)
+    return min(max(float(split.other), copy, _LEAST_TOWER), 0.09 * split.total)
 
 
 def _replicated_bytes(

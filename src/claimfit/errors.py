@@ -41,6 +41,7 @@ __all__ = [
 ]
 
 _SHOWN_CHARACTERS: Final = 200
+_LONGEST_TEXT: Final = 2000
 
 
 class ClaimfitError(Exception):
@@ -72,12 +73,13 @@ class ClaimfitError(Exception):
     ) -> None:
         super().__init__(message)
         self.code = code
-        self.message = message
-        self.place = place
+        # Every text may carry a name from an untrusted file: each becomes one bounded line.
+        self.message = printable(message, _LONGEST_TEXT)
+        self.place = printable(place, _LONGEST_TEXT)
         self.found = "" if found is None else printable(found)
-        self.expected = expected
-        self.fix = fix
-        self.candidates = candidates
+        self.expected = printable(expected, _LONGEST_TEXT)
+        self.fix = printable(fix, _LONGEST_TEXT)
+        self.candidates = tuple(printable(item) for item in candidates)
 
     def __str__(self) -> str:
         where = f"{self.place}: " if self.place else ""
@@ -139,13 +141,13 @@ class EnvironmentFailure(ClaimfitError):  # noqa: N818  # a failure of the world
     exit_code = 3
 
 
-def printable(value: object) -> str:
-    """Return `value` as one bounded line without control characters.
+def printable(value: object, longest: int = _SHOWN_CHARACTERS) -> str:
+    """Return `value` as one line of at most `longest` characters, without control characters.
 
     Names and files are untrusted: a newline in a model name must not fake a second line of output.
     """
     text = value if isinstance(value, str) else repr(value)
     safe = "".join(char if char.isprintable() else f"\\u{ord(char):04x}" for char in text)
-    if len(safe) > _SHOWN_CHARACTERS:
-        return f"{safe[:_SHOWN_CHARACTERS]}... ({len(text)} characters)"
+    if len(safe) > longest:
+        return f"{safe[:longest]}... ({len(text)} characters)"
     return safe

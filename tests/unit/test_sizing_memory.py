@@ -257,6 +257,7 @@ def test_a_vision_tower_is_counted_once_per_rank() -> None:
         (Workload(8192, gpu_memory_utilization=math.inf), "SIZ001"),
         (Workload(8192, max_batched_tokens=-1), "SIZ001"),
         (Workload(8192, concurrency=8, max_sequences=4), "SIZ004"),
+        (Workload(8192, max_batched_tokens=64, max_sequences=128), "SIZ006"),
         (Workload(8192, kv_dtype="q4_0"), "SIZ003"),
         (Workload(8192, lora=LoraAdapters(0, 16)), "SIZ001"),
         (Workload(8192, lora=LoraAdapters(1, -1)), "SIZ001"),

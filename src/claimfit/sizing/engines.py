@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BatchDefaults",
     "EngineProfile",
+    "Margins",
     "Overheads",
     "engine_names",
     "profile",

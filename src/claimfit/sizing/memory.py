@@ -87,8 +87,9 @@ def size(
 
     Raises:
         SizingError: SIZ001 a number out of range, SIZ002 context beyond the model's, SIZ003 cache
-            type, SIZ004 fewer sequences than requests, SIZ005 a fact that the model lacks, SIZ010
-            engine, SIZ011 version, SIZ020 tensor-parallel size, SIZ021 pipeline stages.
+            type, SIZ004 fewer sequences than requests, SIZ005 a fact that the model lacks, SIZ006
+            fewer tokens than sequences in a step, SIZ010 engine, SIZ011 version, SIZ020
+            tensor-parallel size, SIZ021 pipeline stages.
         ModelError: QNT001, unknown quantization.
     """
     return size_with(
@@ -364,6 +365,14 @@ def _check(model: ModelFacts, workload: Workload, profile: EngineProfile) -> Non
             found=workload.context_tokens,
             expected=f"at most {model.context_tokens}",
             candidates=(str(model.context_tokens),),
+        )
+    if profile.name == "vllm" and 0 < workload.max_batched_tokens < workload.max_sequences:
+        raise SizingError(
+            "SIZ006",
+            "vLLM refuses steps of fewer tokens than sequences",
+            place="max batched tokens",
+            found=workload.max_batched_tokens,
+            expected=f"at least max sequences, {workload.max_sequences}",
         )
     if 0 < workload.max_sequences < workload.concurrency:
         raise SizingError(

@@ -206,7 +206,7 @@ def _compute_buffer(stage: Stage, profile: EngineProfile) -> Spread:
     if stage.last and model.task == "generate":
         logits = tokens * model.vocabulary_size * profile.overheads.sampler_bytes
     states = 2 * tokens * model.hidden_size * 4
-    low = min(layer, max(logits, layer)) * 0.8
+    low = layer * 0.8
     expected = max(logits, layer) + states
     high = (max(logits, layer) + 0.5 * min(logits, layer) + 2 * states) * 1.1 + 64 * MIB
     if any(one.cache.kind == "sliding" for one in stage.layers):

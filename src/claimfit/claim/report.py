@@ -192,7 +192,7 @@ def _summary(plan: ClaimPlan) -> str:
 
 def _header(plan: ClaimPlan) -> Iterable[str]:
     need, model = plan.need, plan.need.model
-    yield one_line(_summary(plan))
+    yield f"{one_line(_summary(plan))}{_assumed(plan, '--target')}"
     active = ""
     if model.is_mixture:
         active = f", {_billions(model.active_parameters)} active per token"
@@ -266,9 +266,15 @@ def _serve(plan: ClaimPlan) -> str:
     requests = f"{several} request{'s' if several > 1 else ''} at a time"
     return (
         f"context {need.workload.context_tokens}{_assumed(plan, '--context')}, "
-        f"{requests}{_assumed(plan, '--concurrency')}, {plan.tier.need.engine} profile"
+        f"{requests}{_assumed(plan, '--concurrency')}, {_profile(plan)}"
         f"{_assumed(plan, '--engine')}"
     )
+
+
+def _profile(plan: ClaimPlan) -> str:
+    """Return the engine profile with the engine's name as its makers write it."""
+    name, _, version = plan.tier.need.engine.partition(" ")
+    return f"profile {engine_title(name)} {version}"
 
 
 def _assumed(plan: ClaimPlan, flag: str) -> str:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
         "Mapping[str, JsonValue] | Sequence[JsonValue] | str | int | float | bool | None"
     )
 
-__all__ = ["Folded", "comment_lines", "json_text", "one_line", "yaml_text"]
+__all__ = ["Folded", "Quoted", "comment_lines", "json_text", "one_line", "yaml_text"]
 
 _LONGEST_KEY: Final = 512
 """YAML readers stop looking for the colon of a key after 1024 characters; escapes double it."""
@@ -67,6 +67,12 @@ class Folded(str):
         text = super().__new__(cls, " ".join(kept))
         text.lines = kept
         return text
+
+
+class Quoted(str):
+    """A string that is written in quotes even where none are needed."""
+
+    __slots__ = ()
 
 
 def yaml_text(document: Mapping[str, Value], comments: Iterable[str] = ()) -> str:
@@ -147,7 +153,8 @@ def _can_fold(text: Folded) -> bool:
 
 def _scalar(value: Value) -> str:
     if isinstance(value, str):
-        return value if _is_plain(value) else _quoted(value)
+        plain = _is_plain(value) and not isinstance(value, Quoted)
+        return value if plain else _quoted(value)
     if value is None:
         return "null"
     if isinstance(value, int):  # bool too

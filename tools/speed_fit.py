@@ -18,8 +18,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.optimize import least_squares
 
-from claimfit.sizing.coefficients import Coefficients
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -74,11 +72,15 @@ START: dict[str, dict[str, tuple[float, float]]] = {
 }
 START["sglang"] = START["vllm"]
 
-FAMILY_SPREAD = {"efficiency": 0.15, "expert_efficiency": 0.25, "compute_efficiency": 0.4}
+FAMILY_SPREAD = {"efficiency": 0.2, "expert_efficiency": 0.25, "compute_efficiency": 0.4}
 DEVICE_SPREAD = {"efficiency": 0.10, "expert_efficiency": 0.15, "compute_efficiency": 0.3}
 OTHER_FAMILY_SPREAD = 0.5
 OTHER_DEVICE_SPREAD = 0.35
 """How far a family may lie from its engine and a device from its family, in log."""
+
+DEVICE_SCALE = {"llama.cpp": 1.0, "vllm": 0.5, "sglang": 0.3}
+"""Factor on the spread of a device: rows of the servers are many but of few architectures, and what
+is particular to an architecture must not be taken for the device."""
 
 ROW_ERROR = 0.08
 DEVICE_ROWS = 12
@@ -175,14 +177,11 @@ def family_prior(engine: dict[str, float]) -> Prior:
     return around(engine, FAMILY_SPREAD, OTHER_FAMILY_SPREAD)
 
 
-def device_prior(family: dict[str, float]) -> Prior:
+def device_prior(family: dict[str, float], engine: str) -> Prior:
     """Return the prior of a device in its family."""
-    return around(family, DEVICE_SPREAD, OTHER_DEVICE_SPREAD)
-
-
-def as_coefficients(p: dict[str, float], low: float = 1.0, high: float = 1.0) -> Coefficients:
-    """Return `p` as the runtime's coefficients."""
-    return Coefficients(**p, low=low, high=high, basis="measured", source="fit")
+    scale = DEVICE_SCALE[engine]
+    spreads = {name: scale * spread for name, spread in DEVICE_SPREAD.items()}
+    return around(family, spreads, scale * OTHER_DEVICE_SPREAD)
 
 
 def log_errors(rows: Sequence[Row], p: dict[str, float]) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -15,15 +15,12 @@ if TYPE_CHECKING:
 
     from speed_rows import Row
 
-MEASURED_ROWS = 5
-MEASURED_MODELS = 3
+MEASURED_ROWS = 8
+MEASURED_MODELS = 4
 """What a device needs for coefficients of its own."""
 LOW, HIGH = 0.08, 0.90
 """Quantiles of the errors that become p10 and p90: a little below 0.10, since the quantile of a few
 rows is itself uncertain and a promise that is broken costs more than a device that is left out."""
-SPREAD_ROWS = 12
-"""A device counts in the spread of its engine for at most so many rows."""
-
 Parameters = dict[str, float]
 
 
@@ -67,7 +64,9 @@ def family_fit(rows: Sequence[Row], name: str, engine: Parameters) -> Parameters
 
 def device_fit(rows: Sequence[Row], kin: Parameters) -> Parameters:
     """Return the parameters of the one device that `rows` are of."""
-    return speed_fit.fit(rows, speed_fit.device_prior(kin))
+    if not rows:
+        return kin
+    return speed_fit.fit(rows, speed_fit.device_prior(kin, rows[0].engine.name))
 
 
 def measured_devices(rows: Sequence[Row]) -> dict[str, list[Row]]:
@@ -134,10 +133,11 @@ def spread(errors: Sequence[tuple[Row, float]]) -> tuple[float, float]:
     """
     if not errors:
         return 1.0, 1.0
-    counts: dict[str, int] = defaultdict(int)
-    for row, _ in errors:
-        counts[row.device.id] += 1
-    order = sorted((-error, min(1.0, SPREAD_ROWS / counts[row.device.id])) for row, error in errors)
+    # Rows of one architecture on one device err together: n of them count as the root of n.
+    alike = Counter((row.device.id, row.architecture) for row, _ in errors)
+    order = sorted(
+        (-error, alike[row.device.id, row.architecture] ** -0.5) for row, error in errors
+    )
     values = np.array([value for value, _ in order])
     weights = np.array([weight for _, weight in order])
     places = (np.cumsum(weights) - weights / 2) / weights.sum()

@@ -1,0 +1,105 @@
+"""The fitted table: complete, sane, and found by device, family, engine in that order."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+
+from claimfit.hardware.accelerators import accelerators
+from claimfit.sizing.coefficients import Coefficients, coefficients, family, prior
+from claimfit.sizing.plan import EngineChoice
+from support.speed_devices import device
+
+DATA = Path(__file__).parents[2] / "src" / "claimfit" / "data" / "speed.json"
+ENGINES = ("llama.cpp", "vllm", "sglang")
+NUMBERS = set(Coefficients._fields) - {"basis", "source"}
+
+
+def entries() -> list[tuple[str, dict[str, object]]]:
+    """Return every entry of the file with its path."""
+    document = json.loads(DATA.read_text(encoding="utf-8"))
+    grouped = [
+        (f"{kind}/{name}/{engine}", entry)
+        for kind in ("devices", "families")
+        for name, engines in document[kind].items()
+        for engine, entry in engines.items()
+    ]
+    return grouped + [(f"priors/{name}", entry) for name, entry in document["priors"].items()]
+
+
+@pytest.mark.parametrize(("name", "entry"), entries(), ids=[name for name, _ in entries()])
+def test_entries_are_physical(name: str, entry: dict[str, object]) -> None:
+    """Shares of peak below 1, positive times, p10 below p50 below p90, rows and date recorded."""
+    found = entry["coefficients"]
+    assert isinstance(found, dict)
+    assert set(found) == NUMBERS
+    assert all(math.isfinite(value) and value >= 0 for value in found.values())
+    for share in ("efficiency", "expert_efficiency", "cache_efficiency"):
+        assert 0.1 < found[share] <= 0.95
+    assert 0 < found["low"] < 1 < found["high"]
+    assert isinstance(entry["rows"], int)
+    assert entry["rows"] >= 1
+    assert str(entry["dated"]).count("-") == 2
+
+
+def test_priors_cover_every_engine_and_are_wider_than_families() -> None:
+    """Where nothing was measured the interval is wider than where the family was."""
+    document = json.loads(DATA.read_text(encoding="utf-8"))
+    for engine in ENGINES:
+        assert prior(EngineChoice(engine)).basis == "physics"
+        for engines in document["families"].values():
+            if engine in engines:
+                assert prior(EngineChoice(engine)).low < engines[engine]["coefficients"]["low"]
+
+
+def test_devices_of_the_file_are_in_the_accelerator_table() -> None:
+    """An entry of its own is for an accelerator that a user can name."""
+    document = json.loads(DATA.read_text(encoding="utf-8"))
+
+    assert set(document["devices"]) <= {item.id for item in accelerators()}
+
+
+def test_device_before_family_before_prior() -> None:
+    """A measured device, a relative of it, and a stranger."""
+    engine = EngineChoice("llama.cpp")
+    measured = next(item for item in accelerators() if item.id == "nvidia-gb10")
+    relative = next(item for item in accelerators() if item.id == "nvidia-rtx-4080-super")
+
+    assert coefficients(measured, engine).basis == "measured"
+    assert coefficients(relative, engine).basis == "family"
+    assert coefficients(device(), engine) == prior(engine)
+
+
+def test_every_listed_accelerator_has_a_family() -> None:
+    """No accelerator of the table falls through."""
+    assert [item.id for item in accelerators() if family(item) == "unknown"] == []
+
+
+@pytest.mark.parametrize(
+    ("identifier", "vendor", "unified", "expected"),
+    [
+        ("nvidia-h100-sxm", "nvidia", False, "cuda-datacentre"),
+        ("nvidia-h100-sxm-mig-1g.10gb", "nvidia", False, "cuda-datacentre"),
+        ("nvidia-l40s", "nvidia", False, "cuda-consumer"),
+        ("nvidia-rtx-a1000", "nvidia", False, "cuda-consumer"),
+        ("nvidia-gb10", "nvidia", True, "cuda-unified"),
+        ("nvidia-gtx-1070", "nvidia", False, "cuda-old"),
+        ("amd-mi300a", "amd", True, "rocm-datacentre"),
+        ("amd-rx-7900-xt", "amd", False, "rocm-consumer"),
+        ("amd-strix-halo", "amd", True, "rocm-unified"),
+        ("apple-m1-max", "apple", True, "metal-old"),
+        ("apple-m4-pro", "apple", True, "metal"),
+        ("intel-arc-b580", "intel", False, "xpu"),
+        ("intel-lunar-lake-140v", "intel", True, "xpu-unified"),
+        ("intel-gaudi3", "intel-habana", False, "gaudi"),
+        ("google-tpu-v5e", "google", False, "tpu"),
+        ("aws-trainium2", "aws", False, "neuron"),
+        ("someone-else", "someone", False, "unknown"),
+    ],
+)
+def test_family_of_a_device(identifier: str, vendor: str, unified: bool, expected: str) -> None:
+    """Software stack and kind of memory decide."""
+    assert family(device(identifier, vendor, unified_memory=unified)) == expected

@@ -1,0 +1,133 @@
+"""What one decode step moves: weights by part and expert, caches by kind, shares by rank."""
+
+from __future__ import annotations
+
+import pytest
+
+from claimfit.errors import SizingError
+from claimfit.sizing.plan import EngineChoice, Parallelism, Workload
+from claimfit.sizing.traffic import cache_bytes, distinct_experts, step_traffic
+from support.sizing_models import (
+    attention_layer,
+    expert_layer,
+    full,
+    latent,
+    llama_8b,
+    model_of,
+    sliding,
+    state,
+)
+
+VLLM = EngineChoice("vllm")
+ONE = Parallelism()
+HEAD = 128_256 * 4096 * 2
+LAYER = (2 * 4096 * 4096 + 2 * 4096 * 1024 + 2 * 4096 + 3 * 4096 * 14336) * 2
+
+
+def traffic(model, context=1024, concurrency=1, parallelism=ONE, **workload):
+    """Return the traffic of `model` under vLLM."""
+    return step_traffic(model, VLLM, Workload(context, concurrency, **workload), parallelism)
+
+
+@pytest.mark.parametrize(
+    ("tokens", "expected"),
+    [(1, 8.0), (2, 15.5), (10**6, 128.0)],
+)
+def test_distinct_experts_of_a_batch(tokens: int, expected: float) -> None:
+    """8 of 128 for one token; for two 128 x (1 - (120/128)^2) = 15.5; all of them for many."""
+    assert distinct_experts(128, 8, tokens) == pytest.approx(expected)
+
+
+def test_a_step_reads_layers_and_head_but_not_the_embedding() -> None:
+    """Untied: the input embedding is looked up, one row per token."""
+    found = traffic(llama_8b())
+
+    assert found.dense_bytes == 32 * LAYER + HEAD
+    assert found.expert_bytes == 0
+    assert (found.layers, found.expert_layers, found.state_layers) == (32, 0, 0)
+
+
+def test_a_tied_embedding_is_the_head() -> None:
+    """Tied: the table is read once, as output head."""
+    assert traffic(llama_8b(tied=True)).dense_bytes == 32 * LAYER + HEAD
+
+
+def test_experts_are_read_by_what_the_batch_touches() -> None:
+    """One token reads 8 of 128 experts of 3 x 2048 x 768 parameters in 16 bits."""
+    model = model_of((expert_layer(full(4)),) * 2, hidden=2048, vocabulary=1000)
+    one = 3 * 2048 * 768 * 2
+
+    assert traffic(model).expert_bytes == 2 * 8 * one
+    assert traffic(model, concurrency=2).expert_bytes == 2 * 15.5 * one
+    assert traffic(model).expert_layers == 2
+
+
+def test_ranks_share_weights_and_heads() -> None:
+    """Two ranks read half of the weights and half of the 8 key/value heads."""
+    whole, half = traffic(llama_8b()), traffic(llama_8b(), parallelism=Parallelism(2))
+
+    assert half.dense_bytes == whole.dense_bytes / 2
+    assert half.cache_bytes == whole.cache_bytes / 2
+    assert half.operations == whole.operations / 2
+
+
+def test_pipeline_stages_share_sequences_not_time() -> None:
+    """A token passes all stages: all weights, a quarter of 10 sequences rounded up."""
+    found = traffic(llama_8b(), concurrency=10, parallelism=Parallelism(1, 4))
+
+    assert found.dense_bytes == 32 * LAYER + HEAD
+    assert found.sequences == 3
+
+
+@pytest.mark.parametrize(
+    ("cache", "tokens", "tensor", "expected"),
+    [
+        (full(8), 100, 1, 100 * 8 * 256 * 2),
+        (full(8), 100, 16, 100 * 1 * 256 * 2),  # a head at least
+        (sliding(64), 100, 1, 64 * 8 * 256 * 2),
+        (sliding(64), 10, 1, 10 * 8 * 256 * 2),
+        (latent(512, 64), 100, 8, 100 * 576 * 2),  # whole on every rank
+    ],
+)
+def test_cache_read_by_kind(cache, tokens: int, tensor: int, expected: int) -> None:
+    """Keys and values by head and window, the latent whole."""
+    assert cache_bytes(cache, tokens, 2.0, tensor) == expected
+
+
+def test_a_recurrent_state_is_read_and_written_whatever_the_context() -> None:
+    """A state of 1000 elements of 4 bytes counts twice at any length."""
+    assert cache_bytes(state(1000), 5, 2.0, 1) == cache_bytes(state(1000), 50_000, 2.0, 1) == 8000
+
+
+def test_sparse_attention_reads_index_keys_and_2048_tokens() -> None:
+    """An indexer's 128 + 4 bytes for each of 10,000 tokens, the latent of 2048 of them."""
+    expected = 10_000 * (128 + 4) + 2048 * 576 * 2
+    assert cache_bytes(latent(512, 64, 128), 10_000, 2.0, 1) == expected
+
+
+def test_cache_type_of_the_workload_counts() -> None:
+    """FP8 halves what 16 bits take."""
+    wide, narrow = traffic(llama_8b()), traffic(llama_8b(), kv_dtype="fp8")
+
+    assert narrow.cache_bytes * 2 == wide.cache_bytes == 32 * 1024 * 8 * 256 * 2
+
+
+def test_an_embedding_model_has_no_decode_speed() -> None:
+    """A model that generates nothing is refused."""
+    with pytest.raises(SizingError) as caught:
+        traffic(llama_8b(task="embed"))
+    assert caught.value.code == "SIZ050"
+
+
+@pytest.mark.parametrize("value", [0, -1, 10**400])
+@pytest.mark.parametrize("field", ["context_tokens", "concurrency", "tensor", "pipeline"])
+def test_numbers_out_of_range_are_refused(field: str, value: int) -> None:
+    """Zero, negative and absurd numbers are errors, never overflows."""
+    workload, parallelism = Workload(100, 1), Parallelism(1, 1)
+    if field in Workload._fields:
+        workload = workload._replace(**{field: value})
+    else:
+        parallelism = parallelism._replace(**{field: value})
+    with pytest.raises(SizingError) as caught:
+        step_traffic(model_of((attention_layer(full()),)), VLLM, workload, parallelism)
+    assert caught.value.code == "SIZ056"

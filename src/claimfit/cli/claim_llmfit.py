@@ -105,20 +105,18 @@ def _claim(arguments: _Arguments) -> str:
         raise UsageError("LLM022", "no such directory", place="--llama-cpp-path", found=path)
     installed = installation()
     model, others = _find(arguments.model, installed)
-    if installed is not None and installed.version != LLMFIT_VERSION:
-        _warn(
-            f"the formulas are those of llmfit {LLMFIT_VERSION}; {installed.version} is installed"
-        )
-    if not parameter_count(model).readable:
-        _warn(
-            f"parameter count {printable(model.parameter_count)!r} of {printable(model.name)} is "
-            "not readable; llmfit takes it for 7B"
-        )
     version = LLMFIT_VERSION if installed is None else installed.version
     if arguments.as_json:
         text = render_json(model, arguments.target, version) + "\n"
     else:
         text = render(model, arguments.target)
+    if version != LLMFIT_VERSION:
+        _warn(f"the formulas are those of llmfit {LLMFIT_VERSION}; {version} is installed")
+    if not parameter_count(model).readable:
+        _warn(
+            f"parameter count {printable(model.parameter_count)!r} of {printable(model.name)} is "
+            "not readable; llmfit takes it for 7B"
+        )
     if others and arguments.target.name is None:
         named = ", ".join(printable(name) for name in others)
         _warn(f"the same claim name is made for {named}: two of them in one namespace need --name")

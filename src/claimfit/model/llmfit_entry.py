@@ -42,6 +42,7 @@ _NAME_CHARACTERS: Final = 48
 """Characters of a model's name that llmfit keeps before it appends ``-fit``."""
 
 _CAPABILITIES: Final = frozenset({"vision", "tool_use", "audio", "tts"})
+_LARGEST_FLOAT: Final = 1.7976931348623157e308  # 64 bits; an int of 400 digits is beyond it
 _U32: Final = 2**32 - 1
 _U64: Final = 2**64 - 1
 
@@ -255,7 +256,9 @@ class _Fields:
         value = self._entry.get(name)
         if value is None:
             return None
-        if isinstance(value, bool) or not isinstance(value, int | float) or abs(value) == _INFINITY:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise self._error(name, value, "a number")
+        if not abs(value) <= _LARGEST_FLOAT:
             raise self._error(name, value, "a finite number")
         return float(value)
 
@@ -288,9 +291,6 @@ class _Fields:
     def _error(self, name: str, found: object, expected: str) -> InputError:
         missing = found is None and name not in self._entry
         return _wrong(f"{self._place}.{name}", "nothing" if missing else found, expected)
-
-
-_INFINITY: Final = float("inf")
 
 
 def claim_name(model_name: str) -> str:

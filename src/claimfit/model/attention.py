@@ -94,8 +94,8 @@ def indexed(shape: Shape, mixer: Mixer) -> Mixer:
 def _gemma4(shape: Shape, kind: CacheKind, window: int) -> Mixer:
     """Return Gemma 4's attention: wider heads, fewer key heads and shared K = V in full layers.
 
-    Layers that share another layer's cache have no key and value projection. Whether a sharing
-    layer slides is told by `window`.
+    Layers that share another layer's cache have key and value projections in the file all the
+    same. Whether a sharing layer slides is told by `window`.
     """
     fields, hidden, heads = shape.fields, shape.hidden_size, shape.heads
     slides = window > 0
@@ -108,9 +108,7 @@ def _gemma4(shape: Shape, kind: CacheKind, window: int) -> Mixer:
                 "num_global_key_value_heads", default=kv_heads, least=1, most=65_536
             )
     width = heads * size
-    parameters = 2 * hidden * width + size
-    if kind != "shared":
-        parameters += projections * hidden * kv_heads * size + size
+    parameters = 2 * hidden * width + projections * hidden * kv_heads * size + 2 * size
     return Mixer(parameters, heads, _cache(kind, kv_heads, (size, size), window))
 
 

@@ -17,7 +17,13 @@ from claimfit.model.facts import FileWeights, ModelFacts, Provenance
 from claimfit.model.families import LLAMA_LIKE, Family, family_of
 from claimfit.model.fields import Fields
 from claimfit.model.layers import read_layers
-from claimfit.model.shape import read_shape
+from claimfit.model.shape import (
+    HEAD_COUNTS,
+    HIDDEN_SIZES,
+    KV_HEAD_COUNTS,
+    LAYER_COUNTS,
+    read_shape,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -117,6 +123,8 @@ def _language_model(root: Fields) -> tuple[Fields, Family, str, list[str]]:
     """Return the fields of the language model, its family, its model type and first notes."""
     notes: list[str] = []
     text = root.section(*_TEXT_SECTIONS) or root
+    if root.flag("is_encoder_decoder", default=False):
+        raise root.unsupported("is_encoder_decoder", found=True, expected="a decoder or an encoder")
     architecture = text.text("model_type") or root.text("model_type")
     if not architecture:
         raise root.missing(("model_type",), "the model type, such as llama")
@@ -173,17 +181,23 @@ def _output_parameters(root: Fields, text: Fields, task: Task, embedding: int) -
 
 
 def _sources(text: Fields, source: str, dtype: str, quantized: str) -> tuple[Provenance, ...]:
-    """Return where each group of facts was read."""
+    """Return where each fact was read, in the order in which a report shows them."""
 
-    def read(field: str, *names: str) -> Provenance:
-        return Provenance(field, f"{source}: {text.source_of(*names)}")
+    def read(field: str, *names: str, absent: str = "") -> Provenance:
+        found = text.source_of(*names)
+        return Provenance(field, f"{source}: {found}" if found else absent)
 
     return (
-        read("hidden_size", "hidden_size"),
-        read("layers", "num_hidden_layers"),
-        read("context_tokens", *_CONTEXT),
+        read("architecture", "model_type", absent=f"{source}: model_type"),
+        Provenance("task", f"{source}: architectures, or the name"),
+        read("layers", *LAYER_COUNTS, absent=f"{source}: length of the list of layer kinds"),
+        read("heads", *HEAD_COUNTS, absent="this model type has none"),
+        read("kv_heads", *KV_HEAD_COUNTS, absent="as many as heads"),
+        read("hidden_size", *HIDDEN_SIZES),
         read("vocabulary_size", *_VOCABULARY),
-        Provenance("dtype", f"{source}: {dtype}" if dtype else "assumed"),
-        Provenance("quantization", f"{source}: {quantized}" if quantized else "as dtype"),
+        read("context_tokens", *_CONTEXT, absent="no limit is stated"),
+        Provenance("dtype", f"{source}: {dtype}" if dtype else "assumed, none is stated"),
+        Provenance("quantization", f"{source}: {quantized}" if quantized else "none; as dtype"),
         Provenance("parameters", f"counted from the shapes in {source}"),
+        Provenance("cache", f"layer kinds in {source} and of the model type"),
     )

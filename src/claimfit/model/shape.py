@@ -9,15 +9,24 @@ if TYPE_CHECKING:
     from claimfit.model.families import Family
     from claimfit.model.fields import Fields
 
-__all__ = ["MOST_LAYERS", "Mixer", "Shape", "read_shape"]
+__all__ = [
+    "HEAD_COUNTS",
+    "HIDDEN_SIZES",
+    "KV_HEAD_COUNTS",
+    "LAYER_COUNTS",
+    "MOST_LAYERS",
+    "Mixer",
+    "Shape",
+    "read_shape",
+]
 
 MOST_LAYERS = 4096
 """No model has more; a count beyond it would only fill memory."""
 
-_HIDDEN = ("hidden_size", "n_embd", "d_model", "dim", "model_dim")
-_LAYERS = ("num_hidden_layers", "n_layer", "n_layers", "num_layers")
-_HEADS = ("num_attention_heads", "n_head", "n_heads", "num_heads")
-_KV_HEADS = (
+HIDDEN_SIZES = ("hidden_size", "n_embd", "d_model", "dim", "model_dim")
+LAYER_COUNTS = ("num_hidden_layers", "n_layer", "n_layers", "num_layers")
+HEAD_COUNTS = ("num_attention_heads", "n_head", "n_heads", "num_heads")
+KV_HEAD_COUNTS = (
     "num_key_value_heads",
     "num_kv_heads",
     "n_head_kv",
@@ -65,9 +74,9 @@ def read_shape(fields: Fields, family: Family, *, context_tokens: int) -> Shape:
     Raises:
         InputError: CFG001 to CFG003, a size is missing, impossible or contradicts another.
     """
-    hidden = fields.count(*_HIDDEN)
+    hidden = fields.count(*HIDDEN_SIZES)
     layers = _layers(fields)
-    heads = fields.count(*_HEADS, most=65_536) if family.attends else 0
+    heads = fields.count(*HEAD_COUNTS, most=65_536) if family.attends else 0
     if not heads or family.mixer == "mla":  # latent attention states its head sizes by other names
         return Shape(fields, family, hidden, layers, heads, min(heads, 1), 0, context_tokens)
     kv_heads = 1 if family.mixer == "nas" else _kv_heads(fields, heads)
@@ -77,12 +86,12 @@ def read_shape(fields: Fields, family: Family, *, context_tokens: int) -> Shape:
 
 def _layers(fields: Fields) -> int:
     """Return the number of layers: stated, or the length of the list that has one item for each."""
-    if not any(name in fields for name in _LAYERS):
+    if not any(name in fields for name in LAYER_COUNTS):
         for name in ("layers_block_type", "layer_types", "hybrid_override_pattern"):
             listed = fields.raw(name)
             if isinstance(listed, list | str) and 0 < len(listed) <= MOST_LAYERS:
                 return len(listed)
-    return fields.count(*_LAYERS, most=MOST_LAYERS)
+    return fields.count(*LAYER_COUNTS, most=MOST_LAYERS)
 
 
 def _kv_heads(fields: Fields, heads: int) -> int:
@@ -91,7 +100,7 @@ def _kv_heads(fields: Fields, heads: int) -> int:
     ):
         return 1
     section = fields.section("attn_config") or fields  # DBRX
-    kv_heads = section.optional_count(*_KV_HEADS, default=heads, least=1, most=65_536)
+    kv_heads = section.optional_count(*KV_HEAD_COUNTS, default=heads, least=1, most=65_536)
     if heads and heads % kv_heads:
         raise fields.contradiction(
             "num_key_value_heads", kv_heads, f"a divisor of num_attention_heads ({heads})"

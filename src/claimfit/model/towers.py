@@ -20,6 +20,10 @@ __all__ = ["tower_components"]
 
 _MOST: Final = 1_000_000
 
+_GEMMA3N_TOWERS: Final = 983_281_504
+"""MobileNet-V5 and the audio encoder of Gemma 3n, one fixed network for both sizes: what the
+published totals (5,439,438,272 and 7,849,978,192) hold beyond the shapes of the language model."""
+
 
 def tower_components(root: Fields, text_hidden: int, notes: list[str]) -> list[Component]:
     """Return the towers beside the language model; what is not counted is said in `notes`.
@@ -29,14 +33,22 @@ def tower_components(root: Fields, text_hidden: int, notes: list[str]) -> list[C
     """
     parts = []
     vision = root.section("vision_config", "vision_tower_config")
+    audio = root.section("audio_config")
+    if root.text("model_type") == "gemma3n":
+        if vision is None or audio is None:
+            return []
+        return [Component("vision and audio towers", _GEMMA3N_TOWERS)]
     if vision is not None:
         counted = _vision(root, vision, text_hidden, notes)
         if counted:
             parts.append(Component("vision tower", counted))
         else:
             notes.append("the vision tower is not counted: its shape is not stated")
-    if root.section("audio_config") is not None:
-        notes.append("the audio tower is not counted")
+    if audio is not None:
+        if audio.text("model_type") == "gemma4_audio":
+            parts.append(Component("audio tower", _gemma4_audio(audio, text_hidden)))
+        else:
+            notes.append("the audio tower is not counted")
     return parts
 
 
@@ -169,12 +181,30 @@ def _gemma4(vision: Fields, text_hidden: int) -> int:
     size = _count(vision, "head_dim", default=64)
     layers = _count(vision, "num_hidden_layers", default=16)
     block = _block(hidden, width, gated=True, bias=False) + 4 * hidden + 2 * size
-    if vision.flag("use_clipped_linears", default=False):
-        block += 7 * 4
     patches = 3 * _count(vision, "patch_size", default=16) ** 2 * hidden
     positions = 2 * _count(vision, "position_embedding_size", default=10_240) * hidden
     scales = 2 * hidden if vision.flag("standardize", default=False) else 0
     return patches + positions + layers * block + scales + hidden * text_hidden
+
+
+def _gemma4_audio(audio: Fields, text_hidden: int) -> int:
+    """Return Gemma 4's audio encoder: conformer layers and a projection.
+
+    The four limits of each clipped linear are no parameters, and no published total counts them.
+    """
+    hidden = _count(audio, "hidden_size", default=1024)
+    heads = _count(audio, "num_attention_heads", default=8) or 1
+    output = _count(audio, "output_proj_dims", default=1536)
+    kernel = _count(audio, "conv_kernel_size", default=5)
+    layer = 16 * hidden**2 + 4 * hidden  # two feed-forwards with two norms each
+    layer += 5 * hidden**2 + hidden // heads + 3 * hidden  # attention, positions, norms
+    layer += 3 * hidden**2 + hidden * kernel + 2 * hidden  # light convolution
+    channels = audio.counts("subsampling_conv_channels", most=_MOST) or [128, 32]
+    first, last = channels[0], channels[-1]
+    subsampling = 9 * first + first + 9 * first * last + last + first // 4 * last * hidden
+    layers = _count(audio, "num_hidden_layers", default=12)
+    projection = hidden * output + output + output * text_hidden
+    return layers * layer + subsampling + projection
 
 
 _TOWERS: Final[dict[str, Callable[[Fields, int], int]]] = {

@@ -45,8 +45,9 @@ class DeviceTest(NamedTuple):
     bandwidth_attribute: str = ""
     bandwidth_gbs: int = 0
     product_attribute: str = ""
+    """Empty when products are not asked for."""
     terms: tuple[ProductTerm, ...] = ()
-    """Any of these products; none listed accepts every product."""
+    """Any of these products."""
     refused_products: tuple[str, ...] = ()
     """With `--unlisted admit`: listed products that are not good enough."""
     admits_unlisted: bool = False
@@ -54,6 +55,11 @@ class DeviceTest(NamedTuple):
     health_attribute: str = ""
     healthy_value: str = ""
     """CEL literal: true, or a quoted string."""
+
+    @property
+    def admits_nothing(self) -> bool:
+        """Whether products are asked for and none is good enough."""
+        return bool(self.product_attribute) and not self.terms and not self.admits_unlisted
 
     @property
     def every_product_has_memory(self) -> bool:
@@ -87,7 +93,7 @@ def unmet(
         bandwidth = lookup(attributes, test.bandwidth_attribute, test.driver)
         if not isinstance(bandwidth, int) or bandwidth < test.bandwidth_gbs:
             return f"{test.bandwidth_attribute} is {_shown(bandwidth)}, below {test.bandwidth_gbs}"
-    if test.terms or test.refused_products:
+    if test.product_attribute:
         reason = _product(test, attributes, memory, kind)
         if reason:
             return reason

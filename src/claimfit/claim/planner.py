@@ -38,6 +38,8 @@ class RefusedCount(NamedTuple):
 
     devices: int
     reason: str
+    tried: bool = True
+    """False when the engine or the devices rule the number out, whatever the memory."""
 
 
 class ClaimPlan(NamedTuple):
@@ -76,16 +78,18 @@ def plan_claim(need: ClaimNeed, inventory: Inventory | None = None) -> ClaimPlan
     last: SizingError | None = None
     for parallelism, refusal in _sizes(need):
         devices = parallelism.devices
-        reason = refusal
-        if not reason:
-            try:
-                candidate = tier(need, known, parallelism)
-            except SizingError as error:
-                if error.code not in _SPEED_OUT_OF_REACH:
-                    raise
-                last, reason = error, error.message
-            else:
-                reason = _why_not(need, candidate, inventory)
+        if refusal:
+            refused.append(RefusedCount(devices, refusal, tried=False))
+            continue
+        try:
+            candidate = tier(need, known, parallelism)
+        except SizingError as error:
+            if error.code not in _SPEED_OUT_OF_REACH:
+                raise
+            last = error
+            refused.append(RefusedCount(devices, error.message))
+            continue
+        reason = _why_not(need, candidate, inventory)
         if reason:
             refused.append(RefusedCount(devices, reason))
             continue
@@ -151,16 +155,28 @@ def _lone(need: ClaimNeed, devices: int) -> str:
 
 def _why_not(need: ClaimNeed, candidate: Tier, inventory: Inventory | None) -> str:
     """Return why nothing that is known can be given for `candidate`, or ""."""
-    if inventory is not None:
+    if inventory is not None and not candidate.test.admits_nothing:
         return shortfall(need, candidate, inventory)
     if candidate.admitted or need.admit_unlisted:
         return ""
-    floor = candidate.test.memory_mib or candidate.need.floor.mib_up
+    if not candidate.candidates:
+        raise InexpressibleError(
+            "CLM011",
+            f"the accelerator table lists no device of {need.device_class.name}, so none can be "
+            "asked for its speed",
+            place="--target",
+            found=need.device_class.name,
+            fix="list them in a driver file (--driver-file), or --unlisted admit, which asks for "
+            "memory alone",
+        )
     slow = [item for item in candidate.candidates if item.reason == "speed" and item.rate]
     if slow:
         best = max(slow, key=lambda item: item.rate.p10 if item.rate else 0.0)
         return f"no listed product is fast enough; nearest {best.accelerator.name}: {best.text}"
-    return f"no listed product has {floor:,} MiB and a known speed"
+    floor = candidate.test.memory_mib or candidate.need.floor.mib_up
+    near = candidate.near_misses
+    missed = f"; {near[0].accelerator.name} {near[0].text}" if near else ""
+    return f"no listed product has {floor:,} MiB and a known speed{missed}"
 
 
 def _unsatisfiable(
@@ -168,26 +184,36 @@ def _unsatisfiable(
     refused: list[RefusedCount],
     last: SizingError | None,
     inventory: Inventory | None,
-) -> NotSatisfiableError | SizingError:
-    if last is not None and all(item.reason == last.message for item in refused):
-        return last
-    place = need.driver.name if inventory is None else inventory.source
-    tried = tuple(f"{item.devices}: {item.reason}" for item in refused)
+) -> NotSatisfiableError:
+    """Return the error that says what the most promising number of devices lacked."""
+    tried = [item for item in refused if item.tried] or refused
+    nearest = tried[-1]
+    counts = ", ".join(str(item.devices) for item in tried)
+    found = f"with {nearest.devices} device{'s' if nearest.devices > 1 else ''}: {nearest.reason}"
     if inventory is not None:
         return NotSatisfiableError(
             "CLM023",
-            f"no node can serve {need.model.name} through {need.device_class.name}",
-            place=place,
-            found="; ".join(tried),
+            f"no node can serve {need.model.name} through {need.device_class.name} "
+            f"(devices tried: {counts})",
+            place=inventory.source,
+            found=found,
             fix="claimfit fit MODEL --cluster SOURCE says what each node lacks",
+        )
+    message = f"nothing that {need.device_class.name} offers can serve {need.model.name} like this"
+    if last is not None and nearest.reason == last.message:
+        return NotSatisfiableError(
+            "CLM020",
+            f"{message}: {last.message}",
+            place=last.place,
+            found=last.found or None,
+            expected=last.expected,
+            fix=last.fix,
         )
     return NotSatisfiableError(
         "CLM020",
-        f"no accelerator that {need.driver.name} publishes can serve {need.model.name} like this",
-        place=place,
-        found="; ".join(tried),
-        expected="a listed product with enough memory and speed, in numbers up to "
-        f"{_MOST_IN_A_NODE}",
-        fix="lower --min-tps, --context or --concurrency, choose a smaller --quant, give --tp or "
-        "--pp for more devices, or --unlisted admit",
+        f"{message} (devices tried: {counts})",
+        found=found,
+        expected="a listed product with enough memory and speed",
+        fix="lower --min-tps, --context or --concurrency, choose a smaller --quant, or give "
+        "--tp or --pp for more devices",
     )

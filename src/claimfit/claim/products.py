@@ -169,7 +169,7 @@ def product_terms(
             for product in item.products:
                 rivals.setdefault(product, []).append(item)
     kept: list[Candidate] = []
-    ranges: dict[tuple[bool, str, int, int], set[str]] = {}
+    ranges: dict[tuple[str, bool, str], list[tuple[int, int]]] = {}
     for item in candidates:
         if not item.admitted:
             kept.append(item)
@@ -180,12 +180,36 @@ def product_terms(
             kept.append(_left_out(item, worse))
             continue
         kept.append(item)
-        ranges.setdefault((item.silent, *told), set()).update(item.products)
-    terms = tuple(
-        ProductTerm(tuple(sorted(products)), kind, low, high, has_memory=not silent)
-        for (silent, kind, low, high), products in sorted(ranges.items())
+        kind, low, high = told
+        for product in item.products:
+            ranges.setdefault((product, item.silent, kind), []).append((low, high))
+    return _as_terms(ranges), tuple(kept)
+
+
+def _as_terms(
+    ranges: dict[tuple[str, bool, str], list[tuple[int, int]]],
+) -> tuple[ProductTerm, ...]:
+    """Return the terms for (product, silent, kind) -> memory ranges: products alike share one."""
+    alike: dict[tuple[bool, str, int, int], list[str]] = {}
+    for (product, silent, kind), bounds in sorted(ranges.items()):
+        for low, high in _joined(bounds):
+            alike.setdefault((silent, kind, low, high), []).append(product)
+    return tuple(
+        ProductTerm(tuple(products), kind, low, high, has_memory=not silent)
+        for (silent, kind, low, high), products in sorted(alike.items())
     )
-    return terms, tuple(kept)
+
+
+def _joined(bounds: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return the union of half-open ranges; 0 as upper bound is none."""
+    joined: list[tuple[int, int]] = []
+    for low, high in sorted(bounds):
+        if joined and (not joined[-1][1] or low <= joined[-1][1]):
+            first, last = joined[-1]
+            joined[-1] = (first, max(last, high) if last and high else 0)
+        else:
+            joined.append((low, high))
+    return joined
 
 
 def _told_apart(item: Candidate, worse: Sequence[Candidate]) -> tuple[str, int, int] | None:

@@ -217,7 +217,8 @@ def _header(plan: ClaimPlan) -> Iterable[str]:
 
 def _tier_lines(plan: ClaimPlan, tier: Tier) -> Iterable[str]:
     devices = tier.parallelism.devices
-    if len(plan.tiers) > 1:
+    several = len(plan.tiers) > 1
+    if several:
         yield from _line("tier", f"{tier_name(tier)}: {_split(tier)}")
     elif devices > 1:
         yield from _line("devices", _split(tier))
@@ -226,12 +227,15 @@ def _tier_lines(plan: ClaimPlan, tier: Tier) -> Iterable[str]:
             yield from _line("", f"not 1: {small.reason}")
     yield from _line("memory", _memory(tier))
     yield from _line("", _asked(tier))
-    if plan.need.min_tps:
+    if plan.need.min_tps and not (several and tier is not plan.tier):
         yield from _line("speed", _speed(plan, tier))
     yield from _line("admits", _named([item.accelerator.name for item in tier.admitted]))
-    near = [f"{item.accelerator.name} {item.text}" for item in tier.near_misses]
+    near: dict[str, list[str]] = {}
+    for item in tier.near_misses:
+        near.setdefault(item.text, []).append(item.accelerator.name)
     if near:
-        yield from _line("misses", "; ".join(near))
+        missed = [f"{', '.join(names)} {text}" for text, names in near.items()]
+        yield from _line("misses", "; ".join(missed))
     yield from _line("start", command(plan.need, tier))
 
 
@@ -323,7 +327,7 @@ def _speed(plan: ClaimPlan, tier: Tier) -> str:
     floor = f"{plan.need.min_tps:g} tok/s{_assumed(plan, '--min-tps')}"
     streams = plan.need.workload.concurrency
     if streams > 1:
-        floor += f" for each of {streams} streams"
+        floor += f" for each of {streams} streams, {plan.need.min_tps * streams:g} together,"
     if tier.bandwidth is not None:
         return f"{floor} at p10: {tier.bandwidth.equation}"
     rated = [item for item in tier.admitted if item.rate is not None]

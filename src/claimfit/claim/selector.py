@@ -43,7 +43,7 @@ _ESCAPES: Final = {"'": "\\'", "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\
 
 
 def expression(test: DeviceTest) -> Folded:
-    """Return `test` as one CEL expression, folded into its lines.
+    """Return `test`, which admits something, as one CEL expression, folded into its lines.
 
     Raises `InexpressibleError` CLM016 when it is longer than the API accepts.
     """
@@ -91,7 +91,7 @@ def _conjuncts(test: DeviceTest) -> Iterator[Sequence[str]]:
     if test.bandwidth_gbs:
         yield (_has_attribute(test, test.bandwidth_attribute),)
         yield (f"{_attribute(test, test.bandwidth_attribute)} >= {test.bandwidth_gbs}",)
-    if test.terms or test.refused_products:
+    if test.product_attribute:
         yield (_has_attribute(test, test.product_attribute),)
         yield _products(test)
     if test.health_attribute:

@@ -82,6 +82,8 @@ def tier(need: ClaimNeed, accelerators: Iterable[Accelerator], parallelism: Para
     )
     kinds: DeviceTest | None = None
     if (need.min_tps and not bandwidth) or not driver.memory_capacity:
+        if need.share:
+            candidates = tuple(_without_memory(item) for item in candidates)
         test, candidates = _with_products(need, test, candidates)
         kinds = _with_admitted_kinds(driver, test, candidates)
     elif not bandwidth:
@@ -145,11 +147,12 @@ def _with_products(
             expected="an attribute that the speed of a device follows from",
         )
     terms, candidates = product_terms(candidates, test.memory_mib)
-    test = test._replace(product_attribute=driver.product_attributes[0])
+    attribute = driver.product_attributes[0]
     if not need.admit_unlisted:
-        keeps_memory = any(term.has_memory for term in terms)
-        memory_mib = test.memory_mib if keeps_memory else 0
-        return test._replace(terms=terms, memory_mib=memory_mib), candidates
+        silent = bool(terms) and not any(term.has_memory for term in terms)
+        memory_mib = 0 if silent else test.memory_mib
+        named = test._replace(product_attribute=attribute, terms=terms, memory_mib=memory_mib)
+        return named, candidates
     if not driver.memory_capacity:
         raise InexpressibleError(
             "CLM010",
@@ -158,11 +161,14 @@ def _with_products(
             place="--unlisted",
             fix="leave out --unlisted admit, or list the product in a driver file",
         )
-    return _admitting_unlisted(test, terms, candidates), candidates
+    return _admitting_unlisted(test, attribute, terms, candidates), candidates
 
 
 def _admitting_unlisted(
-    test: DeviceTest, terms: tuple[ProductTerm, ...], candidates: tuple[Candidate, ...]
+    test: DeviceTest,
+    attribute: str,
+    terms: tuple[ProductTerm, ...],
+    candidates: tuple[Candidate, ...],
 ) -> DeviceTest:
     """Return `test` that accepts every product but the listed ones which are not good enough."""
     special = tuple(
@@ -177,15 +183,17 @@ def _admitting_unlisted(
         if not item.admitted and item.reason != "memory"
         for name in item.products
     }
+    refused -= good
     return test._replace(
+        product_attribute=attribute if special or refused else "",
         terms=special,
-        refused_products=tuple(sorted(refused - good)),
+        refused_products=tuple(sorted(refused)),
         admits_unlisted=True,
     )
 
 
 def _without_memory(item: Candidate) -> Candidate:
-    """Return `item`, not admitted when only memory is asked for and it publishes none."""
+    """Return `item`, not admitted when it publishes no memory that could be asked for."""
     if item.admitted and item.silent:
         return item._replace(reason="memory", text="publishes no memory to be asked for")
     return item

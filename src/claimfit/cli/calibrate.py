@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from claimfit.cli.arguments import Parser, add_output, count
+from claimfit.cli.model_sources import add_models_option, model_sources
+from claimfit.cli.own_files import configuration_folder, read_bytes, user_calibration
 from claimfit.errors import EnvironmentFailure, InputError, UsageError
 from claimfit.sizing.calibration import (
     Calibration,
     Observation,
     correction,
     dump_calibration,
-    load_calibration,
 )
 from claimfit.sizing.measured import Given, Measured, Refused
 from claimfit.sizing.measurements import read_measurements
@@ -33,7 +34,7 @@ __all__ = ["calibration_path", "run"]
 
 _SCHEMA: Final = "claimfit.dev/calibrate/v1"
 _SHOWN: Final = "$XDG_CONFIG_HOME/claimfit/calibration.json"
-_LARGEST_INPUT: Final = 64 << 20
+_LARGEST_INPUT: Final = 16 << 20
 _REASONS_SHOWN: Final = 8
 _ENGINES: Final = ("vllm", "sglang", "llama.cpp")
 _EXAMPLES: Final = """\
@@ -50,15 +51,15 @@ def calibration_path(given: str = "") -> Path:
     """Return where the calibration is kept: `given`, else in the user's configuration folder."""
     if given:
         return Path(given)
-    base = os.environ.get("XDG_CONFIG_HOME") or str(Path.home() / ".config")
-    return Path(base) / "claimfit" / "calibration.json"
+    return Path(configuration_folder(os.environ)) / "calibration.json"
 
 
 def run(arguments: list[str]) -> int:
     """Run ``claimfit calibrate`` and return its exit code."""
     options = _parser().parse_args(arguments)
     path = calibration_path(options.calibration)
-    known = _stored(path)
+    stored = user_calibration(options.calibration, os.environ) if path.exists() else None
+    known = stored or Calibration()
     if options.list:
         return _list(known, path, options.output)
     if options.remove:
@@ -74,7 +75,7 @@ def run(arguments: list[str]) -> int:
     given = _given(options)
     for name in options.files:
         rows += read_measurements(_text(name), name, given)
-    taken, refused = _observed(rows)
+    taken, refused = _observed(rows, model_sources(options.models, os.environ), options.model)
     merged = known.merged(taken)
     if taken and not options.dry_run:
         _write(path, dump_calibration(merged))
@@ -109,6 +110,7 @@ def _parser() -> Parser:
     parser.add_argument("--dry-run", action="store_true", help="show, write nothing")
     parser.add_argument("--list", action="store_true", help="show what was learned so far")
     parser.add_argument("--remove", default="", metavar="DEVICE", help="forget one device")
+    add_models_option(parser)
     add_output(parser, "text", "json")
     return parser
 
@@ -132,14 +134,15 @@ def _given(options: argparse.Namespace) -> Given:
     )
 
 
-def _observed(rows: list[Measured | Refused]) -> tuple[list[Observation], list[Refused]]:
+def _observed(
+    rows: list[Measured | Refused], sources: Sources, given_model: str
+) -> tuple[list[Observation], list[Refused]]:
     from claimfit.sizing.matching import observe
 
-    sources = _sources()
     taken: list[Observation] = []
     refused: list[Refused] = []
     for row in rows:
-        found = observe(row, sources) if isinstance(row, Measured) else row
+        found = observe(row, sources, given_model) if isinstance(row, Measured) else row
         if isinstance(found, Refused):
             refused.append(found)
         else:
@@ -147,47 +150,19 @@ def _observed(rows: list[Measured | Refused]) -> tuple[list[Observation], list[R
     return taken, refused
 
 
-def _sources() -> Sources:
-    from claimfit.model.catalogue import built_in
-    from claimfit.model.lookup import Sources
-
-    return Sources(built_in())
-
-
 # -- files ------------------------------------------------------------------------------------
 
 
 def _text(name: str) -> str:
-    try:
-        if name == "-":
-            data = sys.stdin.buffer.read(_LARGEST_INPUT + 1)
-        else:
-            with Path(name).open("rb") as file:
-                data = file.read(_LARGEST_INPUT + 1)
-    except OSError as error:
-        raise InputError("CAL005", "cannot be read", place=name, found=error.strerror) from None
+    data = sys.stdin.buffer.read(_LARGEST_INPUT + 1) if name == "-" else read_bytes(name)
     if len(data) > _LARGEST_INPUT:
         raise InputError(
-            "CAL005", "too large for benchmark output", place=name, expected="at most 64 MiB"
+            "CAL005", "too large for benchmark output", place=name, expected="at most 16 MiB"
         )
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InputError("CAL005", "not UTF-8 text", place=name, found=str(error)) from None
-
-
-def _stored(path: Path) -> Calibration:
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        return Calibration()
-    except OSError as error:
-        raise InputError(
-            "CAL005", "cannot be read", place=str(path), found=error.strerror
-        ) from None
-    except UnicodeDecodeError as error:
-        raise InputError("CAL005", "not UTF-8 text", place=str(path), found=str(error)) from None
-    return load_calibration(text, str(path))
 
 
 def _write(path: Path, text: str) -> None:

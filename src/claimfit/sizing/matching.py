@@ -37,8 +37,11 @@ _SIZE_TOLERANCE: Final = 0.15
 """Files of one type differ by a few per cent (importance matrix, output type); more is another."""
 
 
-def observe(measured: Measured, sources: Sources) -> Observation | Refused:
-    """Return `measured` as an observation, or the reason why it is none."""
+def observe(measured: Measured, sources: Sources, given_model: str = "") -> Observation | Refused:
+    """Return `measured` as an observation, or the reason why it is none.
+
+    Only `given_model`, which the user typed, may be a URL: a benchmark file must not make us fetch.
+    """
     try:
         device = accelerator(measured.device) if measured.device else None
         if device is None:
@@ -48,6 +51,8 @@ def observe(measured: Measured, sources: Sources) -> Observation | Refused:
         name, type_name = _model_and_type(measured)
         if not name:
             return Refused(measured.place, "the model is not named: give --model")
+        if "://" in name and name != given_model:
+            return Refused(measured.place, "the model is a URL: give it with --model")
         model = _found(name, sources)
         chosen = quantization(type_name).name if type_name else ""
         if measured.engine == "llama.cpp" and not chosen and model.file is None:
@@ -127,14 +132,21 @@ def _model_and_type(measured: Measured) -> tuple[str, str]:
 def _found(name: str, sources: Sources) -> ModelFacts:
     first: ModelError | None = None
     for candidate in model_names(name):
-        if candidate.lower().endswith(".gguf") and sources.open_model is None:
-            continue  # a file that is not at hand: only its name tells the model
+        if _is_elsewhere(candidate, sources):
+            continue  # only its name tells the model
         try:
             return find_model(candidate, sources)
         except ModelError as error:
             if first is None or error.code == "MOD002":
                 first = error
     raise first or ModelError("MOD001", "unknown model", found=name)
+
+
+def _is_elsewhere(name: str, sources: Sources) -> bool:
+    """Return whether `name` is a model file that is not on this machine."""
+    if "://" in name or not name.lower().endswith((".gguf", ".safetensors")):
+        return False
+    return sources.exists is None or not sources.exists(name)
 
 
 def _scaled(traffic: StepTraffic, ratio: float) -> StepTraffic:

@@ -21,8 +21,6 @@ from claimfit.sizing.coefficients import family
 OUTPUT = speed_rows.ROOT / "src" / "claimfit" / "data" / "speed.json"
 Group = dict[str, dict[str, object]]
 ENGINES = ("llama.cpp", "vllm", "sglang")
-UNMEASURED_WIDER = 1.5
-"""Exponent on the spread of devices of a family that nobody measured under the engine."""
 
 
 def main() -> None:
@@ -88,8 +86,7 @@ def add_engine(
         groups["families"].setdefault(name, {})[engine] = entry(
             parameters, kin, of_family[name], dated
         )
-    wide = prior[0] ** UNMEASURED_WIDER, prior[1] ** UNMEASURED_WIDER
-    groups["priors"][engine] = entry(fits.engine, wide, len(rows), dated)
+    groups["priors"][engine] = entry(fits.engine, prior, len(rows), dated)
 
 
 def entry(

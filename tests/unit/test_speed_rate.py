@@ -8,7 +8,7 @@ import pytest
 
 from claimfit.errors import SizingError
 from claimfit.sizing.calibration import Calibration
-from claimfit.sizing.coefficients import prior
+from claimfit.sizing.coefficients import coefficients, prior
 from claimfit.sizing.plan import EngineChoice, Parallelism, Workload
 from claimfit.sizing.speed import bandwidth_floor, rate, step_terms
 from support.sizing_models import llama_8b
@@ -51,7 +51,7 @@ def test_collectives_of_ranks_and_stages() -> None:
 def test_rate_is_the_inverse_of_the_step_with_its_spread() -> None:
     """One token of each stream per step; p10 and p90 are shares of p50."""
     found = rate(llama_8b(), device(), VLLM, Workload(1024, 4), ONE)
-    chosen = prior(VLLM)
+    chosen = coefficients(device(), VLLM)
     step_ms = sum(milliseconds for _, milliseconds in found.terms)
 
     assert found.p50 == pytest.approx(1000 / step_ms)
@@ -86,7 +86,8 @@ def test_bandwidth_floor_is_the_smallest_that_reaches_the_speed(min_tps: float) 
     model, engine, workload, parallelism = asked
 
     def p10(gbs: int) -> float:
-        return rate(model, device(bandwidth_gbs=float(gbs)), engine, workload, parallelism).p10
+        found = rate(model, device(bandwidth_gbs=float(gbs)), engine, workload, parallelism)
+        return found.p50 * prior(engine).low
 
     assert p10(floor.gbs) >= min_tps > p10(floor.gbs - 1)
 

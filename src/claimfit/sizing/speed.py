@@ -170,8 +170,8 @@ def bandwidth_floor(
     """Return the smallest whole GB/s whose p10 under the device-independent prior is `min_tps`.
 
     A driver that publishes memoryBandwidthGBs is asked with this one number, whatever the device;
-    the prior is the conservative side of all devices measured under the engine, and counts no
-    arithmetic, since the driver's device is not known.
+    the prior is what all devices measured under the engine give together, with the spread between
+    them, and counts no arithmetic, since the device is not known.
 
     Raises:
         SizingError: SIZ055 when `min_tps` is no speed, SIZ053 when the fixed time alone is longer

@@ -10,7 +10,6 @@ name that equals the claim name of another.
 from __future__ import annotations
 
 import re
-from hashlib import sha256
 from typing import Final
 
 from claimfit.errors import UsageError
@@ -37,7 +36,7 @@ def generated_name(model: str, room: int = LONGEST_LABEL) -> str:
     whole = model.lower()
     if len(whole) <= room and _LABEL.fullmatch(whole) and not _HASHED.fullmatch(whole):
         return whole
-    digits = sha256(model.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH_DIGITS]
+    digits = _sha256(model)[:_HASH_DIGITS]
     readable = _FOREIGN.sub("-", whole.rpartition("/")[2]).strip("-")
     readable = readable[: room - _HASH_DIGITS - 1].rstrip("-") or _FALLBACK
     return f"{readable}-{digits}"
@@ -48,8 +47,7 @@ def with_content_hash(name: str, content: str) -> str:
 
     Raises `UsageError` CLM001 when the result is no DNS label any more.
     """
-    digits = sha256(content.encode("utf-8", "surrogatepass")).hexdigest()[:_CONTENT_DIGITS]
-    return check_label(f"{name}-{digits}", "--name with --name-hash")
+    return check_label(f"{name}-{_sha256(content)[:_CONTENT_DIGITS]}", "--name with --name-hash")
 
 
 def content_room() -> int:
@@ -86,3 +84,13 @@ def check_subdomain(text: str, place: str) -> str:
             expected=f"DNS labels joined by dots, at most {LONGEST_SUBDOMAIN} characters",
         )
     return text
+
+
+def _sha256(text: str) -> str:
+    # The module below hashlib, as the standard library's own random does it: hashlib loads OpenSSL,
+    # which takes 4 ms of a start that may take 90.
+    try:
+        from _sha256 import sha256  # type: ignore[import-not-found]  # Python 3.11
+    except ImportError:
+        from hashlib import sha256
+    return str(sha256(text.encode("utf-8", "surrogatepass")).hexdigest())

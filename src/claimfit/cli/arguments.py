@@ -16,6 +16,13 @@ __all__ = ["Parser", "add_output", "count", "positive_number", "share"]
 _LARGEST_COUNT: Final = 2**53 - 1  # the largest integer that every JSON reader keeps exact
 
 
+class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
+    """Help of a fixed width: argparse makes a formatter for every flag, and each asks for one."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=28, width=100)
+
+
 class Parser(argparse.ArgumentParser):
     """An ArgumentParser that raises `UsageError` instead of printing and exiting."""
 
@@ -25,7 +32,7 @@ class Parser(argparse.ArgumentParser):
             description=description,
             epilog=epilog or None,
             allow_abbrev=False,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
+            formatter_class=_HelpFormatter,
         )
 
     def error(self, message: str) -> NoReturn:

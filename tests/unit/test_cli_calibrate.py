@@ -186,6 +186,20 @@ def test_list_as_json(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert device["transferTimeFactor"] > 1
 
 
+def test_devices_of_another_table_are_listed_not_used(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A file of a newer version may name accelerators that this table lacks."""
+    main(["calibrate", write(home, llama_bench())])
+    path = calibration_path()
+    path.write_text(path.read_text().replace("nvidia-rtx-4080", "nvidia-rtx-9090"))
+    capsys.readouterr()
+
+    assert main(["calibrate", "--list"]) == 0
+    assert "not in the accelerator table, so not used: nvidia-rtx-9090" in capsys.readouterr().out
+    assert main(["calibrate", "--remove", "nvidia-rtx-9090"]) == 0
+
+
 def test_another_file(home: Path) -> None:
     """--calibration names the file to keep."""
     assert main(["calibrate", write(home, llama_bench()), "--calibration", "mine.json"]) == 0

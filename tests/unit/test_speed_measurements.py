@@ -89,6 +89,7 @@ def test_llama_bench_json() -> None:
         tensor=1,
         tokens_per_second=118.9,
         place="bench row 1",
+        samples=False,
     )
 
 

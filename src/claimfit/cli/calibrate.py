@@ -193,6 +193,7 @@ def _list(known: Calibration, path: Path, output: str) -> int:
             "schemaVersion": _SCHEMA,
             "file": str(path),
             "devices": _summaries(known),
+            "unlistedDevices": _unlisted(known),
         }
         sys.stdout.write(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
         return 0
@@ -201,6 +202,9 @@ def _list(known: Calibration, path: Path, output: str) -> int:
         return 0
     sys.stdout.write(f"{_rows(len(known.observations))} in {path}\n\n")
     _print_table(known)
+    absent = _unlisted(known)
+    if absent:
+        sys.stdout.write(f"\nnot in the accelerator table, so not used: {', '.join(absent)}\n")
     return 0
 
 
@@ -283,13 +287,24 @@ def _print_table(known: Calibration) -> None:
     )
 
 
+def _unlisted(known: Calibration) -> list[str]:
+    """Return the measured devices that the accelerator table lacks, such as a newer table's."""
+    from claimfit.hardware.accelerators import accelerators
+
+    listed = {item.id for item in accelerators()}
+    return [name for name in known.devices if name not in listed]
+
+
 def _summaries(known: Calibration) -> list[dict[str, str | int | float]]:
     from claimfit.hardware.accelerators import accelerator
     from claimfit.sizing.coefficients import coefficients
     from claimfit.sizing.plan import EngineChoice
 
     summaries: list[dict[str, str | int | float]] = []
+    absent = _unlisted(known)
     for name, engine in sorted({(item.device, item.engine) for item in known.observations}):
+        if name in absent:
+            continue
         device = accelerator(name)
         found = correction(
             coefficients(device, EngineChoice(engine)), device, known.of(name, engine)

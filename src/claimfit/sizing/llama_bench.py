@@ -61,6 +61,7 @@ def from_row(row: Row, place: str, given: Given) -> Measured | Refused:
         tensor=1,
         tokens_per_second=speed,
         place=place,
+        samples=False,
     )
 
 
@@ -165,4 +166,5 @@ def _markdown_row(
         tensor=1,
         tokens_per_second=speed,
         place=place,
+        samples=False,
     )

@@ -67,6 +67,8 @@ def observe(measured: Measured, sources: Sources, given_model: str = "") -> Obse
             measured.context_tokens, measured.concurrency, chosen, measured.kv_dtype
         )
         traffic = step_traffic(model, engine, workload, Parallelism(measured.tensor))
+        if not measured.samples:
+            traffic = traffic._replace(vocabulary=0)
         if measured.model_bytes:
             total = loaded_weights(model, chosen, measured.engine).split.total
             ratio = measured.model_bytes / total

@@ -62,6 +62,8 @@ class Measured(NamedTuple):
     tokens_per_second: float
     """Of one stream."""
     place: str
+    samples: bool = True
+    """Whether tokens were sampled; llama-bench times the model alone."""
 
 
 class Refused(NamedTuple):

@@ -385,7 +385,7 @@ def test_a_shard_that_the_repository_lacks_is_named(hub: Hub) -> None:
 
 
 def test_a_model_of_400_gb_costs_its_headers(hub: Hub) -> None:
-    """One hundred shards of 4 GB: a request and at most 64 KiB for each."""
+    """One hundred shards of 4 GB: a request and at most 96 KiB for each."""
     shards = 100
     config = LLAMA | {"num_hidden_layers": shards}
     tensors = llama_tensors(shards)
@@ -407,7 +407,7 @@ def test_a_model_of_400_gb_costs_its_headers(hub: Hub) -> None:
 
     assert facts.file is not None
     assert facts.file.total_bytes > 400 * 10**9
-    assert hub.transferred_bytes < 8 << 20
+    assert hub.transferred_bytes < 10 << 20
     assert hub.requests == 2 + shards
 
 

@@ -142,6 +142,7 @@ class Cursor:
             self._truncated(what)
         wanted = max(length, self._next_window)
         self._next_window = min(self._next_window * 2, _LARGEST_WINDOW_BYTES)
+        self._window = b""  # never two windows in memory
         self._window = self.source.read(self.position, wanted)
         self._window_start = self.position
         if len(self._window) < length:

@@ -21,7 +21,7 @@ __all__ = ["StoredTensor", "read_header", "read_tensors", "weight_files"]
 
 _HEADER_LIMIT_BYTES: Final = 32 << 20
 _INDEX_LIMIT_BYTES: Final = 32 << 20
-_FIRST_READ_BYTES: Final = 64 << 10
+_FIRST_READ_BYTES: Final = 96 << 10
 """The length and most headers: one request for a shard of a usual model."""
 _LARGEST: Final = 2**63 - 1
 _MOST_DIMENSIONS: Final = 16

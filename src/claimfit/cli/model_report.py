@@ -146,6 +146,8 @@ def _fields(facts: ModelFacts) -> Iterator[tuple[str, str, str]]:
     yield "dtype", facts.dtype, "dtype"
     group = f", groups of {facts.group_size}" if facts.group_size else ""
     yield "weights", facts.quantization + group, "quantization"
+    for part, name in facts.part_quantization:
+        yield "  except", f"{part.replace('_', ' ')}: {name}", "quantization"
     yield "multimodal", "yes" if facts.multimodal else "no", "multimodal"
 
 
@@ -201,6 +203,7 @@ def as_json(facts: ModelFacts, entry: Entry | None, *, whole: bool) -> dict[str,
         "embeddingParameters": facts.embedding_parameters,
         "outputParameters": facts.output_parameters,
         "groupSize": facts.group_size,
+        "partQuantization": dict(facts.part_quantization),
         "layers": [_run_json(run) for run in layer_runs(facts.layers)],
         "components": [part._asdict() for part in facts.components],
         "opened": entry.opened if entry is not None else "",

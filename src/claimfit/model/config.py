@@ -47,6 +47,9 @@ _CONTEXT: Final = (
 )
 
 
+_GENERATING_CLASSES: Final = ("LMHeadModel", "ChatModel", "ChatGLMModel")
+"""Ends of class names that say Model and generate text all the same."""
+
 _UNBOUNDED_CONTEXT: Final = 1 << 20
 """Context of a state-space model that states none; memory does not depend on it."""
 
@@ -159,7 +162,8 @@ def _task(root: Fields, family: Family, name: str, notes: list[str]) -> Task:
     first = classes[0] if classes and isinstance(classes[0], str) else ""
     if first.endswith("ForSequenceClassification"):
         return "rerank"
-    if family.encoder or first.endswith("Model"):
+    headless = first.endswith("Model") and not first.endswith(_GENERATING_CLASSES)
+    if family.encoder or headless:
         return "embed"
     lowered = name.lower()
     if "rerank" in lowered:

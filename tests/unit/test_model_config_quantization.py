@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from claimfit.errors import InputError
 from claimfit.model.config import facts_from_config
-from claimfit.model.facts import ModelFacts
+
+if TYPE_CHECKING:
+    from claimfit.model.facts import ModelFacts
 
 DENSE = {
     "model_type": "llama",

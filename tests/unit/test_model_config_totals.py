@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from claimfit.model.config import facts_from_config
-from claimfit.model.facts import ModelFacts
+
+if TYPE_CHECKING:
+    from claimfit.model.facts import ModelFacts
 
 ROWS = json.loads(
     (Path(__file__).parents[1] / "golden" / "model_published_totals.json").read_text("utf-8")

@@ -11,6 +11,7 @@ from __future__ import annotations
 from math import ceil
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from claimfit.model.gemma3n import PER_LAYER_EMBEDDING
 from claimfit.model.ggml_types import TYPE_BITS
 from claimfit.model.gguf_recipes import RECIPES, Recipe, type_in_layer
 from claimfit.model.quantization import quantization as named
@@ -20,9 +21,6 @@ if TYPE_CHECKING:
     from claimfit.model.quantization import Quantization
 
 __all__ = ["WeightSplit", "weight_split"]
-
-PER_LAYER_EMBEDDING: Final = "per-layer embedding"
-"""Name of the component that GGUF recipes treat as an embedding (Gemma 3n and 4)."""
 
 _NATIVE_BITS: Final = {"F32": 32.0, "F16": 16.0, "BF16": 16.0}
 

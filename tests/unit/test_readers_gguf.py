@@ -222,7 +222,7 @@ def test_file_types_agree_with_the_gguf_package() -> None:
     """Every recipe number of gguf-py is known under the same name."""
     gguf = pytest.importorskip("gguf")
     theirs = {
-        int(kind): kind.name.removeprefix("MOSTLY_").removeprefix("ALL_").removesuffix("_MOE")
+        int(kind): kind.name.removeprefix("MOSTLY_").removeprefix("ALL_")
         for kind in gguf.LlamaFileType
         if kind.name != "GUESSED"
     }
@@ -235,10 +235,12 @@ def test_file_types_agree_with_the_gguf_package() -> None:
     [
         (15, "Q4_K", "Q4_K_M"),
         (14, "Q4_K", "Q4_K_S"),
-        (38, "MXFP4", "MXFP4"),
+        (38, "MXFP4", "MXFP4_MOE"),
         (15, "Q6_K", "Q6_K"),  # overridden tensor by tensor: the recipe is no longer true
         (1024, "Q8_0", "Q8_0"),
         (None, "IQ4_XS", "IQ4_XS"),
+        (None, "Q4_K", "Q4_K_M"),  # llama-quantize reads the short form this way
+        (None, "I8", ""),
     ],
 )
 def test_a_file_is_named_by_its_recipe_while_its_tensors_agree(
@@ -246,6 +248,23 @@ def test_a_file_is_named_by_its_recipe_while_its_tensors_agree(
 ) -> None:
     """The recipe number counts only where the type that holds most bytes belongs to it."""
     assert file_quantization(file_type, dominant) == name
+
+
+@pytest.mark.parametrize(
+    ("stem", "bits", "name"),
+    [
+        ("m-UD-Q4_K_XL", 5.0, "UD-Q4_K_XL"),
+        ("m.q4_k_l", 5.0, "Q4_K_L"),
+        ("m-UD-Q4_K_XL", 16.0, "Q4_K_M"),  # far from what the name stands for
+        ("m-Q6_K", 5.0, "Q4_K_M"),  # a recipe with a number: the header knows better
+        ("model", 5.0, "Q4_K_M"),
+    ],
+)
+def test_variants_without_a_number_are_named_by_the_file_name(
+    stem: str, bits: float, name: str
+) -> None:
+    """UD-, _XL and _L are told by the name only, while the size agrees."""
+    assert file_quantization(15, "Q4_K", stem=stem, bits=bits) == name
 
 
 def test_the_gguf_package_reads_the_same_header(tmp_path_factory: pytest.TempPathFactory) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from claimfit.errors import InputError, ModelError
 from claimfit.model.config import facts_from_config
 from claimfit.model.gguf_facts import facts_from_gguf
+from claimfit.model.gguf_file_types import label_of
 from claimfit.model.gguf_split import base_name, part_names
 from claimfit.model.json_text import read_json_object
 from claimfit.model.safetensors import read_tensors, weight_files
@@ -27,9 +28,6 @@ _CONFIG: Final = "config.json"
 _QUANTIZATION: Final = "hf_quant_config.json"
 _JSON_LIMIT_BYTES: Final = 4 << 20
 _NO_MODEL: Final = re.compile(r"(?:^|/)(?:mmproj|imatrix|ggml-vocab)[^/]*$", re.IGNORECASE)
-_LABEL: Final = re.compile(
-    r"[-._]((?:UD-)?(?:I?Q[1-9]|TQ[12]|BF16|F16|F32|MXFP4|NVFP4)\w*)$", re.IGNORECASE
-)
 
 
 def facts_from_folder(
@@ -145,14 +143,10 @@ def _matching(candidates: tuple[str, ...], quantization: str) -> tuple[str, ...]
     """Return the candidates whose names end in `quantization`, however it is spelled."""
     wanted = _folded(quantization)
     return tuple(
-        name for name in candidates if wanted in {_folded(base_name(name)), _label(name)}
+        name
+        for name in candidates
+        if wanted in {_folded(base_name(name)), _folded(label_of(base_name(name)))}
     )
-
-
-def _label(name: str) -> str:
-    """Return the quantization at the end of a file name, folded; empty when there is none."""
-    label = _LABEL.search(base_name(name))
-    return "" if label is None else _folded(label[1])
 
 
 def _folded(text: str) -> str:

@@ -227,19 +227,35 @@ def _weights(model: GgufModel, keys: Keys, tensors: ModelTensors, predicting: in
         ((name, elements, size) for name, (elements, size) in tensors.types.items()),
         key=lambda item: (-item[2], item[0]),
     )
-    file_type = keys.general_count("general.file_type")
+    total = sum(size for _, _, size in types)
     return FileWeights(
-        total_bytes=sum(size for _, _, size in types),
+        total_bytes=total,
         embedding_bytes=0 if embedding is None else embedding.bytes,
         output_bytes=tensors.output_bytes,
         layer_bytes=tuple(_without_experts(layer) for layer in tensors.layers[:main]),
         expert_bytes=tuple(layer.bytes.get("expert", 0) for layer in tensors.layers[:main]),
         other_bytes=sum(tensors.component_bytes.values()) + (0 if on_demand else extra),
         unloaded_bytes=extra if on_demand else 0,
-        quantization=file_quantization(file_type, types[0][0]),
+        quantization=_quantization(keys, types, total),
         types=tuple(types),
         files=model.files,
     )
+
+
+def _quantization(keys: Keys, types: list[tuple[str, int, int]], total: int) -> str:
+    bits = 8 * total / sum(elements for _, elements, _ in types)
+    file_type = keys.general_count("general.file_type")
+    dominant = types[0][0]
+    name = file_quantization(file_type, dominant, stem=base_name(keys.file), bits=bits)
+    if not name:
+        raise InputError(
+            "GGU025",
+            "most of the model is of a type that is no quantization of weights",
+            place=keys.file,
+            found=dominant,
+            expected="a type that the engines multiply with",
+        )
+    return name
 
 
 def _without_experts(layer: LayerTensors) -> int:

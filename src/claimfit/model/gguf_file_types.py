@@ -1,15 +1,20 @@
-"""What `general.file_type` of a GGUF file says: the quantization recipe, by its number.
+"""Names the quantization of a GGUF file: by its recipe, its tensors, or its own name.
 
-The numbers are those of `enum llama_ftype` in include/llama.h of ggml-org/llama.cpp. The recipe
-names a file only while its tensors agree: a recipe mixes types, quantizers override it tensor by
-tensor, and some converters write a wrong number.
+`general.file_type` holds the recipe's number (`enum llama_ftype` in include/llama.h of
+ggml-org/llama.cpp). The recipe names a file only while its tensors agree: quantizers override it
+tensor by tensor, and some converters write a wrong number. Variants that have no number (``UD-``,
+``_XL``, ``Q4_K_L``) stand in the file's name only.
 """
 
 from __future__ import annotations
 
+import re
 from typing import Final, NamedTuple
 
-__all__ = ["FILE_TYPES", "REMOVED_TYPES", "FileType", "file_quantization"]
+from claimfit.errors import ModelError
+from claimfit.model.quantization import quantization
+
+__all__ = ["FILE_TYPES", "REMOVED_TYPES", "FileType", "file_quantization", "label_of"]
 
 
 class FileType(NamedTuple):
@@ -52,7 +57,7 @@ FILE_TYPES: Final[dict[int, FileType]] = {
     32: FileType("BF16", ("BF16",)),
     36: FileType("TQ1_0", ("TQ1_0",)),
     37: FileType("TQ2_0", ("TQ2_0",)),
-    38: FileType("MXFP4", ("MXFP4",)),
+    38: FileType("MXFP4_MOE", ("MXFP4",)),
     39: FileType("NVFP4", ("NVFP4",)),
     40: FileType("Q1_0", ("Q1_0",)),
 }
@@ -70,12 +75,44 @@ REMOVED_TYPES: Final[dict[int, str]] = {
 """Tensor types that ggml once wrote and refuses to load today."""
 
 
-def file_quantization(file_type: int | None, dominant: str) -> str:
-    """Return the name of a file whose tensors are mostly `dominant`.
+_LABEL: Final = re.compile(
+    r"[-._]((?:UD-)?(?:I?Q[1-9]|TQ[12]|BF16|F16|F32|MXFP4|NVFP4)\w*)$", re.IGNORECASE
+)
+_LARGEST_DIFFERENCE: Final = 0.35
+"""Between the bits of a file and those that its name stands for: dynamic recipes vary by model."""
 
-    The recipe's name where it agrees with the tensors, else the type that holds most bytes.
+
+def label_of(stem: str) -> str:
+    """Return the quantization at the end of a file name without ending; empty without one."""
+    label = _LABEL.search(stem)
+    return "" if label is None else label[1]
+
+
+def file_quantization(
+    file_type: int | None, dominant: str, *, stem: str = "", bits: float = 0.0
+) -> str:
+    """Return the canonical name of a file's quantization; empty when no name is known.
+
+    Args:
+        file_type: `general.file_type`, if the file has it.
+        dominant: the tensor type that holds most bytes.
+        stem: the file's name without ending. It counts for variants without a recipe number, and
+            only while the file is about as large as such a variant.
+        bits: bits per weight of the whole file.
     """
+    named = _canonical(label_of(stem))
+    if named.startswith("UD-") or named.endswith(("_L", "_XL")):
+        expected = quantization(named).bits_per_weight
+        if abs(bits / expected - 1) <= _LARGEST_DIFFERENCE:
+            return named
     recipe = None if file_type is None else FILE_TYPES.get(file_type)
     if recipe is not None and dominant in recipe.dominant:
-        return recipe.name
-    return dominant
+        return _canonical(recipe.name)
+    return _canonical(dominant)
+
+
+def _canonical(name: str) -> str:
+    try:
+        return quantization(name).name if name else ""
+    except ModelError:
+        return ""

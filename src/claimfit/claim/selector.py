@@ -126,15 +126,17 @@ def _term(test: DeviceTest, term: ProductTerm) -> list[str]:
     product = _attribute(test, test.product_attribute)
     conditions = []
     if term.kind:
+        if not test.kinds:
+            conditions.append(_has_attribute(test, test.kind_attribute))
         conditions.append(f"{_attribute(test, test.kind_attribute)} == {cel_string(term.kind)}")
-    if term.has_memory and not test.every_product_has_memory:
-        conditions.append(_has_memory(test))
+    if term.has_memory:
         floor = max(term.at_least_mib, test.memory_mib)
-        conditions.append(_memory(test, ">=", floor))
-    elif term.at_least_mib > test.memory_mib:
-        conditions.append(_memory(test, ">=", term.at_least_mib))
-    if term.below_mib:
-        conditions.append(_memory(test, "<", term.below_mib))
+        if not test.every_product_has_memory:
+            conditions.append(_has_memory(test))
+        if not test.every_product_has_memory or floor > test.memory_mib:
+            conditions.append(_memory(test, ">=", floor))
+        if term.below_mib:
+            conditions.append(_memory(test, "<", term.below_mib))
     return _all_of(_product_list(product, term.products), conditions)
 
 

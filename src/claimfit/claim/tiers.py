@@ -148,6 +148,8 @@ def _with_products(
         )
     terms, candidates = product_terms(candidates, test.memory_mib)
     attribute = driver.product_attributes[0]
+    if any(term.kind for term in terms):
+        test = test._replace(kind_attribute=driver.kind_attribute)
     if not need.admit_unlisted:
         silent = bool(terms) and not any(term.has_memory for term in terms)
         memory_mib = 0 if silent else test.memory_mib

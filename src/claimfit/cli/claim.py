@@ -114,7 +114,7 @@ def _parser() -> Parser:
         "--min-tps",
         type=positive_number("--min-tps"),
         metavar="N",
-        help="tokens per second of each stream that nine times out of ten are reached (default: 20)",
+        help="tokens per second of each stream, reached nine times out of ten (default: 20)",
     )
     parser.add_argument("--calibration", default="", metavar="FILE", help="see claimfit calibrate")
     _add_target(parser)

@@ -8,7 +8,7 @@ written from a description is one that the API server takes.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from claimfit.errors import HardwareError
 from claimfit.hardware.accelerators import quantity_of_mib
@@ -22,6 +22,7 @@ from claimfit.hardware.facts import (
     PublishedDevice,
 )
 from claimfit.hardware.fields import SUBDOMAIN, WORD, Fields, dotted
+from claimfit.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

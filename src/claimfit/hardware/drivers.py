@@ -10,10 +10,11 @@ from __future__ import annotations
 import json
 import os.path
 from functools import cache
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from claimfit.errors import HardwareError
 from claimfit.hardware.driver_file import described
+from claimfit.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,7 +5,9 @@ Plain NamedTuples: this module is on the cold path of ``claimfit claim``.
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Literal
+
+from claimfit.records import NamedTuple
 
 __all__ = [
     "Accelerator",

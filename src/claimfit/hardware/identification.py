@@ -9,9 +9,10 @@ not identified.
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from claimfit.hardware.accelerators import accelerators
+from claimfit.records import NamedTuple
 from claimfit.units.quantity import Quantity
 
 if TYPE_CHECKING:

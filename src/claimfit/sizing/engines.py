@@ -19,9 +19,10 @@ Sources:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal
 
 from claimfit.errors import SizingError
+from claimfit.records import NamedTuple
 from claimfit.units.amounts import GIB
 
 if TYPE_CHECKING:

@@ -16,9 +16,10 @@ and the keys of a sparse-attention indexer are whole on every rank.
 from __future__ import annotations
 
 from math import ceil
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from claimfit.errors import SizingError
+from claimfit.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,9 +9,10 @@ memory that no framework sees.
 from __future__ import annotations
 
 from math import ceil
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from claimfit.errors import SizingError
+from claimfit.records import NamedTuple
 from claimfit.sizing import overhead
 from claimfit.sizing.engines import BatchDefaults, EngineProfile, profile
 from claimfit.sizing.kv_cache import CacheNeed, CachePlan, cache_dtype, cache_need

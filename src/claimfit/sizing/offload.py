@@ -7,8 +7,9 @@ smaller device could hold.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
+from claimfit.records import NamedTuple
 from claimfit.sizing.memory import size
 from claimfit.units import Bytes
 

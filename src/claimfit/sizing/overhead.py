@@ -16,8 +16,9 @@ allocates one buffer for the largest moment of its compute graph.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
+from claimfit.records import NamedTuple
 from claimfit.units.amounts import GIB, MIB
 
 if TYPE_CHECKING:

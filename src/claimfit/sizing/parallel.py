@@ -7,10 +7,11 @@ groups that share a scale. llama.cpp splits models by layer.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from claimfit.errors import SizingError
 from claimfit.model.quantization import quantization
+from claimfit.records import NamedTuple
 from claimfit.sizing.engines import profiles
 
 if TYPE_CHECKING:

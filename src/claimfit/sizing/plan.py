@@ -6,8 +6,9 @@ types and return the second. Plain NamedTuples: cold path of ``claimfit claim``.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from claimfit.records import NamedTuple
 from claimfit.units import Basis, Bytes, Estimate
 
 if TYPE_CHECKING:

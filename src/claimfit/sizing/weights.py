@@ -8,10 +8,11 @@ there are more ranks than key/value heads, and the table of rotary angles.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from claimfit.model.quantization import quantization
 from claimfit.model.weights import weight_split
+from claimfit.records import NamedTuple
 from claimfit.units.amounts import GIB
 
 if TYPE_CHECKING:

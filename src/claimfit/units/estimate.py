@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
+
+from claimfit.records import NamedTuple
 
 __all__ = ["BASES", "Basis", "Estimate", "worst_basis"]
 

@@ -158,13 +158,14 @@ TABLE = (
 def section(engine: str, rows: Sequence[speed_rows.Row]) -> list[str]:
     """Return the part of the page about one engine."""
     errors = speed_study.cross_validate(rows, engine)
+    judged = speed_study.judged(errors)
     kinds = (
-        ("calibrated device", speed_study.judged(errors.measured)),
-        ("device left out", speed_study.judged(errors.family)),
-        ("family left out", speed_study.judged(errors.prior)),
+        ("calibrated device", judged["measured"]),
+        ("device left out", judged["family"]),
+        ("family left out", judged["prior"]),
     )
     lines = ["", f"## {engine}", "", *TABLE]
-    lines += [line(name, figures(judged)) for name, judged in kinds if judged]
+    lines += [line(name, figures(found)) for name, found in kinds if found]
     lines += ["", "### Devices left out", "", "| device | family | rows | error | median, signed |"]
     lines += ["|---|---|---:|---:|---:|"]
     groups: dict[str, list[tuple[speed_rows.Row, float]]] = defaultdict(list)

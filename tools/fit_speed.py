@@ -70,11 +70,7 @@ def add_engine(
     errors = speed_study.cross_validate(rows, engine)
     of_device = Counter(row.device.id for row in rows)
     of_family = Counter(str(family(row.device)) for row in rows)
-    measured, kin, prior = (
-        speed_study.spread(errors.measured),
-        speed_study.spread(errors.family),
-        speed_study.spread(errors.prior),
-    )
+    measured, kin, prior = speed_study.spreads(errors)
     listed = {device.id for device in accelerators()}
     for name, parameters in fits.devices.items():
         if name not in listed:  # a board that nobody can name; it counts in its family

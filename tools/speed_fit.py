@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.optimize import least_squares
 
+from claimfit.sizing.coefficients import arithmetic_tflops
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -36,6 +38,7 @@ PARAMETERS = (
     "collective_us",
     "compute_efficiency",
 )
+Prior = dict[str, tuple[float, float]]
 CAPS = {"efficiency": 0.95, "expert_efficiency": 0.95, "cache_efficiency": 0.95}
 """No memory gives more than its peak; 0.95 leaves refresh and turn-around."""
 
@@ -78,6 +81,13 @@ OTHER_FAMILY_SPREAD = 0.5
 OTHER_DEVICE_SPREAD = 0.35
 """How far a family may lie from its engine and a device from its family, in log."""
 
+FAMILY_CENTRES: dict[tuple[str, str], Prior] = {
+    # Boards that unpack 4-bit weights on FP32 units: 34 and some 60 operations per weight, where
+    # the others multiply and add on matrix units beside the reads.
+    ("llama.cpp", "cuda-old"): {"compute_efficiency": (2 / 34, 0.2)},
+    ("llama.cpp", "xpu-unified"): {"compute_efficiency": (2 / 60, 0.3)},
+}
+
 DEVICE_SCALE = {"llama.cpp": 1.0, "vllm": 0.5, "sglang": 0.3}
 """Factor on the spread of a device: rows of the servers are many but of few architectures, and what
 is particular to an architecture must not be taken for the device."""
@@ -85,8 +95,6 @@ is particular to an architecture must not be taken for the device."""
 ROW_ERROR = 0.08
 DEVICE_ROWS = 12
 """A device counts in its family for at most so many rows."""
-
-Prior = dict[str, tuple[float, float]]
 
 
 class Features:
@@ -105,7 +113,7 @@ class Features:
         # llama-bench, which the published rows are from, samples nothing.
         sampled = np.array([0.0 if row.source.startswith("published") else 1.0 for row in rows])
         self.vocabulary = np.array([t.vocabulary * t.sequences for t in traffic]) / 1e6 * sampled
-        tflops = np.array([row.device.tflops_fp16 or 0.0 for row in rows])
+        tflops = np.array([arithmetic_tflops(row.device) or 0.0 for row in rows])
         operations = np.array([t.operations for t in traffic])
         self.compute = np.where(tflops > 0, operations / (np.maximum(tflops, 1e-9) * 1e9), 0.0)
         ranks = np.array([row.parallelism.tensor for row in rows])
@@ -172,9 +180,10 @@ def around(centre: dict[str, float], spreads: dict[str, float], other: float) ->
     return {name: (value, spreads.get(name, other)) for name, value in centre.items()}
 
 
-def family_prior(engine: dict[str, float]) -> Prior:
-    """Return the prior of a family under an engine."""
-    return around(engine, FAMILY_SPREAD, OTHER_FAMILY_SPREAD)
+def family_prior(whole: dict[str, float], engine: str, name: str) -> Prior:
+    """Return the prior of the family `name` under `engine`, whose own parameters are `whole`."""
+    known = FAMILY_CENTRES.get((engine, name), {})
+    return around(whole, FAMILY_SPREAD, OTHER_FAMILY_SPREAD) | known
 
 
 def device_prior(family: dict[str, float], engine: str) -> Prior:

@@ -167,14 +167,14 @@ def _device(item: dict[str, Any]) -> Accelerator:
     try:
         found = accelerator(name)
     except ClaimfitError:
-        return unlisted(name, peak)
+        return unlisted(name, peak, item.get("tflops"))
     known = found.bandwidth_gbs or 0.0
     # A product of another bandwidth is another product ("4070 Ti" is no "4070 Ti SUPER").
     same = not isinstance(peak, (int, float)) or abs(known - peak) <= SAME_BANDWIDTH * peak
-    return found if same else unlisted(name, peak)
+    return found if same else unlisted(name, peak, item.get("tflops"))
 
 
-def unlisted(name: str, bandwidth_gbs: float | None) -> Accelerator:
+def unlisted(name: str, bandwidth_gbs: float | None, tflops: float | None = None) -> Accelerator:
     """Return an accelerator that the table lacks: vendor and kind of memory from its name."""
     words = re.sub(r"[^a-z0-9]+", " ", name.lower()).split()
     vendor = next(
@@ -203,7 +203,7 @@ def unlisted(name: str, bandwidth_gbs: float | None) -> Accelerator:
         memory_known_mib=None,
         memory_visible_mib=None,
         bandwidth_gbs=bandwidth_gbs,
-        tflops_fp16=None,
+        tflops_fp16=tflops,
         tflops_fp8=None,
         tflops_fp4=None,
         link_gbs=None,

@@ -57,10 +57,11 @@ def engine_fit(rows: Sequence[Row], engine: str) -> Parameters:
     return speed_fit.fit(rows, speed_fit.START[engine], per_device=speed_fit.DEVICE_ROWS)
 
 
-def family_fit(rows: Sequence[Row], name: str, engine: Parameters) -> Parameters:
-    """Return the parameters of one family; `engine` where it has no rows."""
+def family_fit(rows: Sequence[Row], name: str, whole: Parameters, engine: str) -> Parameters:
+    """Return the parameters of one family; `whole`, the engine's, where it has no rows."""
     own = [row for row in rows if family(row.device) == name]
-    return speed_fit.fit(own, speed_fit.family_prior(engine), per_device=speed_fit.DEVICE_ROWS)
+    prior = speed_fit.family_prior(whole, engine, name)
+    return speed_fit.fit(own, prior, per_device=speed_fit.DEVICE_ROWS)
 
 
 def device_fit(rows: Sequence[Row], kin: Parameters) -> Parameters:
@@ -86,7 +87,8 @@ def fit_all(rows: Sequence[Row], engine: str) -> Fits:
     """Return every fit of one engine."""
     whole = engine_fit(rows, engine)
     families = {
-        name: family_fit(rows, name, whole) for name in sorted({family(row.device) for row in rows})
+        name: family_fit(rows, name, whole, engine)
+        for name in sorted({family(row.device) for row in rows})
     }
     devices = {
         name: device_fit(group, families[family(group[0].device)])
@@ -114,7 +116,7 @@ def cross_validate(rows: Sequence[Row], engine: str) -> Errors:
         own = [row for row in rows if row.device.id == device]
         rest = [row for row in rows if row.device.id != device]
         whole = engine_fit(rest, engine)
-        kin = family_fit(rest, family(own[0].device), whole)
+        kin = family_fit(rest, family(own[0].device), whole, engine)
         errors.prior.extend(zip(own, speed_fit.log_errors(own, whole), strict=True))
         errors.family.extend(zip(own, speed_fit.log_errors(own, kin), strict=True))
         if device not in calibrated:
@@ -146,13 +148,37 @@ def spread(errors: Sequence[tuple[Row, float]]) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def judged(errors: Sequence[tuple[Row, float]]) -> list[Judged]:
-    """Return each error with the interval that the other devices' errors give it."""
-    result: list[Judged] = []
-    for device in sorted({row.device.id for row, _ in errors}):
-        others = [item for item in errors if item[0].device.id != device]
-        low, high = spread(others or errors)
-        result.extend(
-            Judged(row, error, low, high) for row, error in errors if row.device.id == device
-        )
+class Spreads(NamedTuple):
+    """p10 and p90 as multiples of p50, by what is known about the device."""
+
+    measured: tuple[float, float]
+    family: tuple[float, float]
+    prior: tuple[float, float]
+
+
+def spreads(errors: Errors, without: str = "") -> Spreads:
+    """Return the spreads that the errors of all devices but `without` give.
+
+    A measured device is never less certain than a relative: an architecture that was left out of
+    the few that a device has is a harder question than a device that was left out.
+    """
+    of = [
+        spread([item for item in kind if item[0].device.id != without] or kind) for kind in errors
+    ]
+    measured, kin, prior = of
+    return Spreads((max(measured[0], kin[0]), min(measured[1], kin[1])), kin, prior)
+
+
+def judged(errors: Errors) -> dict[str, list[Judged]]:
+    """Return each kind of error with the interval that the other devices' errors give it."""
+    result: dict[str, list[Judged]] = {kind: [] for kind in Errors._fields}
+    for device in sorted({row.device.id for row, _ in errors.family}):
+        intervals = spreads(errors, without=device)
+        for kind in Errors._fields:
+            low, high = getattr(intervals, kind)
+            result[kind].extend(
+                Judged(row, error, low, high)
+                for row, error in getattr(errors, kind)
+                if row.device.id == device
+            )
     return result

@@ -21,10 +21,8 @@ rows = speed_rows.decode_rows(speed_rows.SHARED_ROWS).rows
 rows += speed_rows.decode_rows(speed_rows.PUBLISHED_ROWS).rows
 own = speed_study.of_engine(rows, "llama.cpp")
 errors = speed_study.cross_validate(own, "llama.cpp")
-print(json.dumps({
-    kind: accuracy_speed.figures(speed_study.judged(getattr(errors, kind)))._asdict()
-    for kind in ("measured", "family", "prior")
-}))
+judged = speed_study.judged(errors)
+print(json.dumps({kind: accuracy_speed.figures(judged[kind])._asdict() for kind in judged}))
 """
 
 

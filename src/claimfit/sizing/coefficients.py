@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from claimfit.sizing.plan import EngineChoice
     from claimfit.units import Basis
 
-__all__ = ["Coefficients", "Family", "coefficients", "family", "prior"]
+__all__ = ["Coefficients", "Family", "arithmetic_tflops", "coefficients", "family", "prior"]
 
 Family = Literal[
     "cuda-datacentre",
@@ -37,6 +37,16 @@ Family = Literal[
     "unknown",
 ]
 """Devices whose decode behaves alike: one software stack and one kind of memory."""
+
+_SINGLE_PRECISION_TFLOPS: Final = {
+    "nvidia-gtx-1080-ti": 11.3,
+    "nvidia-gtx-1070": 6.5,
+    "nvidia-gtx-1050-ti": 2.1,
+    "intel-lunar-lake-140v": 4.0,
+}
+"""10**12 FP32 operations per second of boards that have no fast 16-bit arithmetic or are not known
+to use it: cores x 2 x boost clock, from general knowledge. Unpacking 4-bit weights takes them some
+34 (Pascal) to 70 (integrated Intel) operations per weight, more time than reading the weight."""
 
 _UNMEASURED_WIDER: Final = 1.5
 """Exponent on the spread for a family that nobody measured under the engine: it may differ from all
@@ -76,7 +86,7 @@ class Coefficients(NamedTuple):
     collective_us: float
     """Latency of one collective between tensor-parallel ranks."""
     compute_efficiency: float
-    """Share of dense TFLOPS that batched decoding reaches."""
+    """Share of `arithmetic_tflops` that decoding reaches, at two operations per parameter."""
     low: float
     """p10 as a share of p50."""
     high: float
@@ -107,6 +117,11 @@ def family(device: Accelerator) -> Family:
     if device.vendor == "google":
         return "tpu"
     return "neuron" if device.vendor == "aws" else "unknown"
+
+
+def arithmetic_tflops(device: Accelerator) -> float | None:
+    """Return the rate at which `device` computes decode steps, None when it is not known."""
+    return device.tflops_fp16 or _SINGLE_PRECISION_TFLOPS.get(device.id)
 
 
 def coefficients(device: Accelerator, engine: EngineChoice) -> Coefficients:

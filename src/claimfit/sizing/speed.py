@@ -20,7 +20,7 @@ import math
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from claimfit.errors import SizingError
-from claimfit.sizing.coefficients import coefficients, prior
+from claimfit.sizing.coefficients import arithmetic_tflops, coefficients, prior
 from claimfit.sizing.plan import Rate
 from claimfit.sizing.traffic import step_traffic
 
@@ -110,8 +110,9 @@ def step_terms(
     weights = _transfer_ms(traffic.dense_bytes, chosen.efficiency * bandwidth)
     weights += _transfer_ms(traffic.expert_bytes, chosen.expert_efficiency * bandwidth)
     arithmetic = 0.0
-    if device.tflops_fp16:
-        operations_per_ms = chosen.compute_efficiency * device.tflops_fp16 * 1e9
+    tflops = arithmetic_tflops(device)
+    if tflops:
+        operations_per_ms = chosen.compute_efficiency * tflops * 1e9
         # Reading and multiplying overlap: only what exceeds the reads is added.
         arithmetic = max(0.0, traffic.operations / operations_per_ms - weights)
     terms = [

@@ -18,6 +18,7 @@ def no_user_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Keep the machine's own configuration out; return the folder that stands in for it."""
     folder = tmp_path / "config"
     monkeypatch.setenv("XDG_CONFIG_HOME", str(folder))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     return folder
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import os.path
+import sys
 from typing import TYPE_CHECKING, Final
 
 from claimfit.errors import InputError, ModelError
@@ -63,7 +64,29 @@ def model_sources(models_file: str, environment: Mapping[str, str]) -> Sources:
 
         return opening.open_model(reference, environment=environment)
 
-    return Sources(catalogue, overlay=tuple(overlay), open_model=open_model, exists=os.path.exists)
+    return Sources(
+        catalogue,
+        overlay=tuple(overlay),
+        open_model=open_model,
+        exists=os.path.exists,
+        llmfit=lambda reference: _from_llmfit(reference, environment),
+    )
+
+
+def _from_llmfit(reference: str, environment: Mapping[str, str]) -> ModelFacts | None:
+    """Return the facts from llmfit's catalogue, None without the extra or such a model."""
+    from claimfit.model.llmfit_facts import facts_from_llmfit, find_in_llmfit
+    from claimfit.storage.llmfit_dump import ask, installation
+
+    installed = installation()
+    if installed is None:
+        return None
+    model = ask(lambda index: find_in_llmfit(reference, index), installed, environment, _warn)
+    return None if model is None else facts_from_llmfit(model)
+
+
+def _warn(text: str) -> None:
+    sys.stderr.write(f"warning: {text}\n")
 
 
 def _configured_file(environment: Mapping[str, str]) -> str:

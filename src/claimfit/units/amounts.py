@@ -6,7 +6,6 @@ number of bytes and a unit appears only where it is read or printed.
 
 from __future__ import annotations
 
-from decimal import ROUND_CEILING, Decimal
 from typing import Final
 
 __all__ = ["GIB", "KIB", "MIB", "Bytes"]
@@ -25,17 +24,17 @@ class Bytes(int):
     @classmethod
     def of_gib(cls, gib: float) -> Bytes:
         """Return `gib` GiB (2**30), rounded up to a whole byte."""
-        return cls((Decimal(gib) * GIB).to_integral_value(ROUND_CEILING))
+        return cls(_ceiling(gib, GIB))
 
     @classmethod
     def of_mib(cls, mib: float) -> Bytes:
         """Return `mib` MiB (2**20), rounded up to a whole byte."""
-        return cls((Decimal(mib) * MIB).to_integral_value(ROUND_CEILING))
+        return cls(_ceiling(mib, MIB))
 
     @classmethod
     def of_gb(cls, gigabytes: float) -> Bytes:
         """Return `gigabytes` GB (10**9), rounded up to a whole byte."""
-        return cls((Decimal(gigabytes) * _GB).to_integral_value(ROUND_CEILING))
+        return cls(_ceiling(gigabytes, _GB))
 
     @property
     def gib(self) -> float:
@@ -62,3 +61,9 @@ class Bytes(int):
 
     def __str__(self) -> str:
         return f"{self.gib:.1f} GiB"
+
+
+def _ceiling(amount: float, unit: int) -> int:
+    """Return `amount` x `unit`, rounded up, exactly: a float is a ratio of two integers."""
+    numerator, denominator = amount.as_integer_ratio()
+    return -(-numerator * unit // denominator)

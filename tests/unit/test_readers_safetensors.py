@@ -153,6 +153,10 @@ def store_of(*names: str, **files: bytes) -> MemoryStore:
             ("model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"),
         ),
         (
+            ("model-00001-of-000002.safetensors", "model-00002-of-000002.safetensors"),
+            ("model-00001-of-000002.safetensors", "model-00002-of-000002.safetensors"),
+        ),
+        (
             # Mistral publishes its own form beside the usual one
             (
                 "consolidated-00001-of-00001.safetensors",

@@ -307,8 +307,8 @@ def _notes(keys: Keys, layers: tuple[Layer, ...]) -> tuple[str, ...]:
             f"the file names a window of {window} tokens; llama.cpp caches every token of "
             f"{keys.architecture} all the same"
         )
-    latent = keys.count("attention.kv_lora_rank", 0)
-    if latent and not any(layer.cache.kind == "mla" for layer in layers):
+    latent = any(layer.cache.kind == "mla" for layer in layers)
+    if keys.architecture == "deepseek2" and not latent:
         notes.append(
             "the file has no attention.key_length_mla: llama.cpp caches full keys and values "
             "instead of the latent vector; a current conversion needs far less memory"

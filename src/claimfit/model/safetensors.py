@@ -103,12 +103,15 @@ def weight_files(store: FileStore) -> tuple[str, ...]:
 
 
 def _numbered(place: str, names: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the numbered set, that of ``model-`` before others; none when there is none."""
-    sets: dict[tuple[str, str], set[str]] = {}
+    """Return the numbered set, that of ``model-`` before others; none when there is none.
+
+    Index and count may have different widths: DeepSeek-V3 starts at model-00001-of-000163.
+    """
+    sets: dict[tuple[str, int, str], set[str]] = {}
     for name in names:
         shard = _SHARD.match(name)
         if shard is not None and 1 <= int(shard[3]) <= _MOST_SHARDS:
-            sets.setdefault((shard[1], shard[3]), set()).add(name)
+            sets.setdefault((shard[1], len(shard[2]), shard[3]), set()).add(name)
     if not sets:
         return ()
     chosen = [key for key in sets if key[0] == "model"] or list(sets)
@@ -118,13 +121,13 @@ def _numbered(place: str, names: tuple[str, ...]) -> tuple[str, ...]:
             "several sets of safetensors files",
             place=place,
             expected="one set of shards",
-            candidates=tuple(f"{stem}-*-of-{count}.safetensors" for stem, count in chosen),
+            candidates=tuple(f"{stem}-*-of-{count}.safetensors" for stem, _, count in chosen),
         )
-    stem, count = chosen[0]
+    stem, width, count = chosen[0]
     wanted = tuple(
-        f"{stem}-{index:0{len(count)}}-of-{count}.safetensors" for index in range(1, int(count) + 1)
+        f"{stem}-{index:0{width}}-of-{count}.safetensors" for index in range(1, int(count) + 1)
     )
-    _refuse_missing(place, wanted, sets[stem, count])
+    _refuse_missing(place, wanted, sets[chosen[0]])
     return wanted
 
 

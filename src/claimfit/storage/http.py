@@ -27,7 +27,9 @@ T = TypeVar("T")
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 _TRANSIENT: Final = frozenset({429, 500, 502, 503, 504})
 _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
-_HOST: Final = re.compile(rb"^[\w.:-]+$")  # after IDNA; colons in IPv6 addresses
+_HOST: Final = re.compile(rb"^(?=.{1,253}$)(?:(?:[\w-]{1,63}\.)*[\w-]{1,63}\.?|[0-9a-f:.]+)$")
+"""A name after IDNA (RFC 1035: labels up to 63, 253 in all), or an IPv6 address."""
+_LARGEST_PORT: Final = 65535
 _FIRST_PAUSE_SECONDS: Final = 0.5
 _USER_AGENT: Final = f"claimfit/{__version__}"
 
@@ -262,9 +264,15 @@ def _parsed(url: str) -> httpx2.URL:
         parsed = httpx2.URL(url)
     except (httpx2.InvalidURL, ValueError) as error:
         raise InputError("NET009", "not a URL", found=url, expected="https://HOST/PATH") from error
-    if parsed.scheme not in _DEFAULT_PORTS or not _HOST.match(parsed.raw_host):
+    if not _usable(parsed):
         raise InputError("NET009", "not a URL", found=url, expected="https://HOST/PATH")
     return parsed
+
+
+def _usable(url: httpx2.URL) -> bool:
+    """Return whether a connection can be asked for: the resolver raises no error of its own."""
+    known = url.scheme in _DEFAULT_PORTS
+    return known and bool(_HOST.match(url.raw_host)) and (url.port or 0) <= _LARGEST_PORT
 
 
 def _origin(url: httpx2.URL) -> tuple[str, str, int]:
@@ -278,7 +286,7 @@ def _redirected(source: httpx2.URL, location: str, *, secure: bool) -> httpx2.UR
     except (httpx2.InvalidURL, ValueError):
         target = None
     allowed = {"https"} if secure else set(_DEFAULT_PORTS)
-    if target is None or target.scheme not in allowed or not _HOST.match(target.raw_host):
+    if target is None or target.scheme not in allowed or not _usable(target):
         raise InputError(
             "NET007",
             "the server redirects to where no model is read from",
@@ -308,7 +316,7 @@ def _require(response: Response, statuses: frozenset[int]) -> None:
             "the server refuses access",
             place=place,
             found=f"status {status}",
-            fix="set HF_TOKEN; a gated model's licence is accepted on its page",
+            fix="check the name; set HF_TOKEN, and accept the licence of a gated model",
         )
     if status in _TRANSIENT:
         raise EnvironmentFailure(

@@ -64,12 +64,13 @@ class HubStore:
             InputError: NET002 when the repository has no such file.
         """
         if name not in self._names:
+            ending = "." + name.rpartition(".")[2]
             raise InputError(
                 "NET002",
                 "the repository has no such file",
                 place=self.name,
                 found=name,
-                candidates=tuple(item for item in self._names if item.endswith(name[-5:])),
+                candidates=tuple(item for item in self._names if item.endswith(ending)),
             )
         url = f"{self._endpoint}/{self.repository}/resolve/{self.commit}/{quote(name)}"
         file = CachedFile(

@@ -27,7 +27,9 @@ T = TypeVar("T")
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 _TRANSIENT: Final = frozenset({429, 500, 502, 503, 504})
 _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
-_HOST: Final = re.compile(rb"^(?=.{1,253}$)(?:(?:[\w-]{1,63}\.)*[\w-]{1,63}\.?|[0-9a-f:.]+)$")
+_HOST: Final = re.compile(
+    rb"^(?=.{1,253}$)(?:(?:[\w-]{1,63}\.)*[\w-]{1,63}\.?|[0-9a-f]*:[0-9a-f:.]+)$"
+)
 """A name after IDNA (RFC 1035: labels up to 63, 253 in all), or an IPv6 address."""
 _LARGEST_PORT: Final = 65535
 _FIRST_PAUSE_SECONDS: Final = 0.5

@@ -14,12 +14,14 @@ from __future__ import annotations
 import csv
 import importlib.util
 import json
+import os
 import re
 from collections import Counter
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from claimfit.cli.model_sources import model_sources
 from claimfit.errors import ClaimfitError
 from claimfit.hardware.accelerators import accelerator
 from claimfit.hardware.facts import Accelerator
@@ -223,6 +225,12 @@ def _sources() -> Sources:
 
 
 @cache
+def _llmfit() -> Sources:
+    """Return llmfit's catalogue too, for rows of models that ours lacks."""
+    return model_sources("", {"HOME": str(Path.home()), "XDG_CONFIG_HOME": os.devnull})
+
+
+@cache
 def _aliases() -> tuple[tuple[re.Pattern[str], str], ...]:
     table = json.loads(ALIASES.read_text(encoding="utf-8"))["patterns"]
     return tuple((re.compile(pattern, re.IGNORECASE), name) for pattern, name in table)
@@ -243,8 +251,12 @@ def named_model(name: str) -> ModelFacts | None:
             try:
                 return find_model(base, _sources())
             except ClaimfitError:
-                return None
-    return None
+                break
+    try:
+        found = find_model(name, _llmfit()) if "/" in name else None
+    except ClaimfitError:
+        return None
+    return found
 
 
 def _model(item: dict[str, Any]) -> tuple[ModelFacts | None, str]:

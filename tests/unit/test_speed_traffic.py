@@ -112,6 +112,16 @@ def test_cache_type_of_the_workload_counts() -> None:
     assert narrow.cache_bytes * 2 == wide.cache_bytes == 32 * 1024 * 8 * 256 * 2
 
 
+def test_mxfp4_under_llama_cpp_keeps_eight_bits_beside_the_experts() -> None:
+    """Experts at 4.25 bits either way; the head of 2048 x 1000 at 8.5 bits instead of 16."""
+    model = model_of((expert_layer(full(4)),), hidden=2048, vocabulary=1000, quantization="MXFP4")
+    here = step_traffic(model, EngineChoice("llama.cpp"), Workload(100), ONE)
+    there = step_traffic(model, VLLM, Workload(100), ONE)
+
+    assert here.expert_bytes == there.expert_bytes == 8 * 3 * 2048 * 768 * 4.25 / 8
+    assert there.dense_bytes - here.dense_bytes > 2048 * 1000 * (16 - 8.5) / 8
+
+
 def test_an_embedding_model_has_no_decode_speed() -> None:
     """A model that generates nothing is refused."""
     with pytest.raises(SizingError) as caught:

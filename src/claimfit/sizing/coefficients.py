@@ -10,12 +10,25 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypedDict, cast
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, cast
 
 if TYPE_CHECKING:
+    from typing import TypedDict
+
     from claimfit.hardware.facts import Accelerator
     from claimfit.sizing.plan import EngineChoice
     from claimfit.units import Basis
+
+    class _Entry(TypedDict):
+        coefficients: dict[str, float]
+        rows: int
+        dated: str
+
+    class _Document(TypedDict):
+        devices: dict[str, dict[str, _Entry]]
+        families: dict[str, dict[str, _Entry]]
+        priors: dict[str, _Entry]
+
 
 __all__ = ["Coefficients", "Family", "arithmetic_tflops", "coefficients", "family", "prior"]
 
@@ -147,18 +160,6 @@ def prior(engine: EngineChoice) -> Coefficients:
 
 def _profile(engine: EngineChoice) -> str:
     return engine.name if engine.name in {"llama.cpp", "sglang"} else "vllm"
-
-
-class _Entry(TypedDict):
-    coefficients: dict[str, float]
-    rows: int
-    dated: str
-
-
-class _Document(TypedDict):
-    devices: dict[str, dict[str, _Entry]]
-    families: dict[str, dict[str, _Entry]]
-    priors: dict[str, _Entry]
 
 
 class _Table(NamedTuple):

@@ -117,11 +117,19 @@ def test_a_smaller_share_needs_a_larger_device(model, first, second) -> None:
     """The floor rises when the engine may use less of the device."""
     small, large = sorted((first, second))
     needs = [
-        size(model, ENGINES[0], Workload(4096, gpu_memory_utilization=share))
+        size(
+            model,
+            ENGINES[0],
+            Workload(4096, gpu_memory_utilization=share),
+            device_memory=Bytes(memory),
+        )
         for share in (small, large)
+        for memory in (24 * GIB, 80 * GIB)
     ]
-    assert needs[0].floor >= needs[1].floor
-    assert needs[0].total == needs[1].total
+    assert needs[0].floor >= needs[2].floor
+    assert needs[1].floor >= needs[3].floor
+    assert needs[0].total == needs[2].total
+    assert needs[1].total == needs[3].total
 
 
 @settings(max_examples=60, deadline=None)

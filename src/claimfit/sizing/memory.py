@@ -25,8 +25,7 @@ from claimfit.sizing.weights import (
     loaded_weights,
     stage_weights,
 )
-from claimfit.units import Bytes, Estimate, worst_basis
-from claimfit.units.amounts import GIB, MIB
+from claimfit.units import MIB, Bytes, Estimate, worst_basis
 
 if TYPE_CHECKING:
     from claimfit.model.facts import ModelFacts
@@ -83,8 +82,9 @@ def size(
         parallelism: devices of the replica.
         board_reserve: published memory that the engine never sees on the target driver.
         device_memory: published memory of the device, where it is known. Engines choose larger
-            steps on larger devices; without it, vLLM's defaults for the largest are assumed (they
-            are safe on every device), and SGLang's for the smallest that fits.
+            steps on larger devices; without it the account is that of the smallest devices for
+            which `floor` holds: every device that publishes at least `floor` is large enough for
+            the steps that the engine will choose on it.
 
     Raises:
         SizingError: SIZ001 a number out of range, SIZ002 context beyond the model's, SIZ003 cache
@@ -138,17 +138,15 @@ def size_with(
 
 
 def _choose(plan: _Plan, device_memory: Bytes | None) -> DeviceNeed:
-    """Return the need under the batch defaults of the device, or of the devices it may be."""
+    """Return the need under the batch defaults of the device, or of the devices it may be.
+
+    Where the larger class's need fits the smallest device of that class, the smaller class's floor
+    holds for all: a device below the boundary takes the smaller steps, one above it has the room.
+    """
     classes = plan.profile.batch
     if device_memory is not None:
         known = [entry for entry in classes if entry.from_bytes <= device_memory]
         return _account(plan, known[-1] if known else classes[0])
-    if len(classes) == 1 or plan.profile.name == "vllm":
-        need = _account(plan, classes[-1])
-        if len(classes) == 1 or _batch(plan, classes[0]) == _batch(plan, classes[-1]):
-            return need
-        least = _account(plan, classes[0])
-        return _lowered(need, least, _vllm_assumption(plan, classes))
     chosen = _account(plan, classes[-1])
     for entry, above in zip(reversed(classes[:-1]), reversed(classes[1:]), strict=True):
         if chosen.floor > above.from_bytes:
@@ -158,28 +156,6 @@ def _choose(plan: _Plan, device_memory: Bytes | None) -> DeviceNeed:
             break
         chosen = smaller
     return chosen
-
-
-def _vllm_assumption(plan: _Plan, classes: tuple[BatchDefaults, ...]) -> str:
-    most, least = _batch(plan, classes[-1]), _batch(plan, classes[0])
-    return (
-        f"steps of {most.tokens} tokens and {most.sequences} sequences, vLLM's defaults from "
-        f"{classes[-1].from_bytes // GIB} GiB on ({least.tokens} and {least.sequences} below)"
-    )
-
-
-def _lowered(need: DeviceNeed, least: DeviceNeed, assumption: str) -> DeviceNeed:
-    """Return `need` with the low bounds of `least`, a smaller device's."""
-    components = tuple(
-        item._replace(
-            bytes=item.bytes._replace(low=min(item.bytes.low, least.component(item.name).low))
-        )
-        for item in need.components
-    )
-    total = need.total._replace(low=min(need.total.low, least.total.low))
-    return need._replace(
-        components=components, total=total, assumptions=(*need.assumptions, assumption)
-    )
 
 
 def _batch(plan: _Plan, defaults: BatchDefaults) -> _Batch:

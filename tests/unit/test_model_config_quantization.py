@@ -206,3 +206,13 @@ def test_refusals(declared, code):
 
     assert caught.value.code == code
     assert "quantization_config" in caught.value.message
+
+
+def test_only_attention_quantized():
+    """Where attention alone is listed, the feed-forward keeps the dtype."""
+    layers = {f"model.layers.{layer}.self_attn.q_proj": {"quant_algo": "FP8"} for layer in range(4)}
+    declared = {"quant_algo": "MIXED_PRECISION", "quantized_layers": layers}
+    facts = read(DENSE, quantization_config=declared)
+
+    assert facts.quantization == "FP8"
+    assert facts.part_quantization == (("feed_forward", "BF16"),)

@@ -238,7 +238,7 @@ class _Declaration:
             spread = self._spread(name, size)
             own = tuple((part, schemes[part][0]) for part in PARTS if part in schemes)
             return spread._replace(parts=spread.parts + own)
-        return self._listed(name, size, {part: scheme[0] for part, scheme in schemes.items()})
+        return self._listed(main, name, size, {part: entry[0] for part, entry in schemes.items()})
 
     def _by_layer(self) -> DeclaredQuantization:
         """Read ModelOpt's mixed precision: an algorithm for each quantized module."""
@@ -258,13 +258,14 @@ class _Declaration:
         if not main:
             raise self.section.missing(("quantized_layers",), "a module of the layers")
         name, size = schemes.pop(main)
-        return self._listed(name, size, {part: scheme[0] for part, scheme in schemes.items()})
+        return self._listed(main, name, size, {part: entry[0] for part, entry in schemes.items()})
 
-    def _listed(self, name: str, group: int, parts: dict[str, str]) -> DeclaredQuantization:
-        """Return `name` for the heaviest part; parts that are not listed are not quantized."""
+    def _listed(
+        self, main: str, name: str, group: int, parts: dict[str, str]
+    ) -> DeclaredQuantization:
+        """Return `name` for the part `main`; parts that are not listed are not quantized."""
         rest = "FP8" if self.method == "fp8" else self.dtype
         present = parts_of(self.layers)
-        main = "experts" if present["experts"] else "feed_forward"
         others = {part: parts.get(part, rest) for part in PARTS[:5] if part != main}
         others |= {part: parts[part] for part in ("embedding", "output") if part in parts}
         shown = tuple((p, others[p]) for p in PARTS if p in others and present[p])

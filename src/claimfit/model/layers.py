@@ -19,6 +19,16 @@ if TYPE_CHECKING:
 
 __all__ = ["read_layers"]
 
+_PER_LAYER_LISTS: Final = (
+    "intermediate_size",
+    "moe_intermediate_size",
+    "moe_topk",
+    "num_shared_expert",
+    "indexer_types",
+    "compress_ratios",
+)
+"""Fields that hold one number, or a list with one for each layer."""
+
 _NO_MIXER: Final = Mixer(0, 0, Cache("none"))
 
 
@@ -50,11 +60,7 @@ def read_layers(shape: Shape) -> tuple[Layer, ...]:
 def _own_sizes(shape: Shape) -> list[object] | None:
     """Return what else tells layers of one kind apart, None when nothing does."""
     fields = shape.fields
-    lists = [
-        values
-        for name in ("intermediate_size", "indexer_types", "compress_ratios", "moe_topk")
-        if isinstance(values := fields.raw(name), list)
-    ]
+    lists = [values for name in _PER_LAYER_LISTS if isinstance(values := fields.raw(name), list)]
     if not lists:
         return None
     if any(len(values) < shape.layers for values in lists):

@@ -9,7 +9,7 @@ from claimfit.model.facts import Mixture
 if TYPE_CHECKING:
     from claimfit.model.shape import Shape
 
-__all__ = ["FeedForward", "block_feed_forward", "dense", "expert_layers", "experts"]
+__all__ = ["NOTHING", "FeedForward", "block_feed_forward", "dense", "expert_layers", "experts"]
 
 _EXPERTS: Final = ("num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts")
 _PER_TOKEN: Final = (
@@ -38,6 +38,7 @@ _SHARED: Final = (
     "num_shared_expert",
 )
 _MOST_EXPERTS: Final = 65_536
+_FEED_FORWARD_WORDS: Final = ("dense", "sparse", "moe", "hash_moe")
 
 
 class FeedForward(NamedTuple):
@@ -167,6 +168,11 @@ def expert_layers(shape: Shape) -> tuple[bool, ...]:
     if kinds is not None:
         if len(kinds) < layers:  # longer ones state the multi-token-prediction layers too
             raise fields.contradiction("mlp_layer_types", kinds, f"a list of {layers} items")
+        unknown = next((kind for kind in kinds if kind not in _FEED_FORWARD_WORDS), None)
+        if unknown is not None:
+            raise fields.unsupported(
+                "mlp_layer_types", unknown, f"one of {', '.join(_FEED_FORWARD_WORDS)}"
+            )
         return tuple(kind != "dense" for kind in kinds[:layers])
     if isinstance(fields.raw("moe_layer_freq"), list):
         marks = fields.counts("moe_layer_freq", most=1) or []

@@ -63,6 +63,7 @@ class RangeServer:
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True
+        self._server.handle_error = lambda *_: None  # type: ignore[method-assign]  # hung up on
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,))
         self._thread.start()
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}"

@@ -287,6 +287,37 @@ def test_the_gguf_package_reads_the_same_header(tmp_path_factory: pytest.TempPat
     assert ours.values["llama.block_count"] == theirs.fields["llama.block_count"].contents()
 
 
+def test_files_of_the_gguf_package_are_read(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """What gguf-py writes, with its own alignment and types, reads back as it was given."""
+    gguf = pytest.importorskip("gguf")
+    numpy = pytest.importorskip("numpy")
+    path = tmp_path_factory.mktemp("gguf") / "written.gguf"
+    writer = gguf.GGUFWriter(path, "llama")
+    writer.add_block_count(3)
+    writer.add_head_count_kv([8, 0, 2])
+    writer.add_rope_freq_base(10000.5)
+    writer.add_token_list([b"a", b"\xff\xfe", "ä"])
+    writer.add_custom_alignment(64)
+    writer.add_tensor("a.weight", numpy.zeros((3, 8), dtype=numpy.float16))
+    quantized = numpy.zeros((4, 144), dtype=numpy.uint8)
+    writer.add_tensor("b.weight", quantized, raw_dtype=gguf.GGMLQuantizationType.Q4_K)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+
+    header = read_header(MemoryFile(path.read_bytes()))
+
+    assert header.values["llama.block_count"] == 3
+    assert header.values["llama.attention.head_count_kv"] == (8, 0, 2)
+    assert header.values["llama.rope.freq_base"] == 10000.5
+    assert header.array_lengths["tokenizer.ggml.tokens"] == 3
+    assert [(t.name, t.dimensions, t.type.name, t.bytes, t.offset) for t in header.tensors] == [
+        ("a.weight", (8, 3), "F16", 48, 0),
+        ("b.weight", (256, 4), "Q4_K", 576, 64),
+    ]
+
+
 def split_set(count: int = 3) -> dict[str, bytes]:
     """Return a set of parts as gguf-split writes it."""
     keys, tensors = dense_model()

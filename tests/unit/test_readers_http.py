@@ -557,6 +557,18 @@ def test_a_model_at_an_address_is_read_from_its_header(
     assert len(third.layers) == 3
 
 
+def test_a_connection_of_its_own_is_made_and_closed(
+    server: RangeServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without an `Http`, the machine's network is used; warnings about open sockets are errors."""
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+
+    facts = open_model(f"{server.url}/models/m-Q4_K_M.gguf", environment={})
+
+    assert facts.architecture == "llama"
+
+
 def test_parts_of_a_set_are_found_beside_one_another(server: RangeServer, http: Http) -> None:
     """A missing part is the one that the server does not have."""
     keys, tensors = dense_model()

@@ -6,10 +6,10 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.cel_subset import selects
 
 from claimfit.claim.device_test import DeviceTest, ProductTerm, unmet
 from claimfit.claim.selector import LONGEST_EXPRESSION, cel_string, expression
+from support.cel_subset import selects
 
 DRIVERS = st.sampled_from(["gpu.nvidia.com", "llmfit.ai"])
 NAMES = st.sampled_from(["NVIDIA H100 80GB HBM3", "it's", 'a "b" && c', "d\\", "模型", "Tesla T4"])

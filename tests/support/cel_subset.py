@@ -8,10 +8,12 @@ so an expression that never raises has its guards before what they guard.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from claimfit.units.quantity import Quantity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
 
 TOKENS = re.compile(r"('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")|(&&|\|\||!(?!=)|\btrue\b)")
 PYTHON = {"&&": " and ", "||": " or ", "!": " not ", "true": "True"}

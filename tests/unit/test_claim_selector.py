@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from support.cel_subset import conjuncts
 
 from claimfit.claim.device_test import DeviceTest, ProductTerm, unmet
 from claimfit.claim.selector import expression
 from claimfit.errors import InexpressibleError
+from support.cel_subset import conjuncts
 
 
 def test_llmfit_ai_is_asked_for_memory_bandwidth_and_health() -> None:
@@ -64,10 +64,12 @@ def test_a_product_without_memory_is_asked_for_by_name_alone() -> None:
     )
     assert conjuncts(expression(test)) == [
         "'productName' in device.attributes['gpu.nvidia.com']",
-        "((device.attributes['gpu.nvidia.com'].productName == 'NVIDIA A40' && "
-        "'memory' in device.capacity['gpu.nvidia.com'] && "
-        "device.capacity['gpu.nvidia.com'].memory.compareTo(quantity('40000Mi')) >= 0) || "
-        "device.attributes['gpu.nvidia.com'].productName == 'NVIDIA GB10')",
+        (
+            "((device.attributes['gpu.nvidia.com'].productName == 'NVIDIA A40' && "
+            "'memory' in device.capacity['gpu.nvidia.com'] && "
+            "device.capacity['gpu.nvidia.com'].memory.compareTo(quantity('40000Mi')) >= 0) || "
+            "device.attributes['gpu.nvidia.com'].productName == 'NVIDIA GB10')"
+        ),
     ]
 
 

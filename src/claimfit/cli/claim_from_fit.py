@@ -62,10 +62,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _refuse_other_flags(arguments: argparse.Namespace, *, as_specified: bool) -> None:
     """Raise `UsageError` CLM009 for what has no meaning beside --from-fit."""
-    names = _SIZING + _CHOOSING + _SHAPING + (_V1ALPHA2_IGNORES if as_specified else ())
-    given = [f"--{name.replace('_', '-')}" for name in names if getattr(arguments, name)]
-    if arguments.model:
-        given.insert(0, "MODEL")
+    names = [name for name in _SIZING + _CHOOSING + _SHAPING if getattr(arguments, name)]
+    if as_specified:
+        names += [name for name in _VALID_FORM_ONLY if getattr(arguments, name)]
+        names += [name for name in _VALID_FORM_NAMES if getattr(arguments, name) is not None]
+    given = ["MODEL"] if arguments.model else []
+    given += [f"--{name.replace('_', '-')}" for name in names]
     if given:
         raise UsageError(
             "CLM009",

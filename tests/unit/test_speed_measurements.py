@@ -217,7 +217,7 @@ def test_vllm_throughput_is_refused() -> None:
 
 def test_llmfit_community_rows() -> None:
     """Hardware stands beside the rows; the provider says which engine ran."""
-    document = {
+    document: dict[str, object] = {
         "hardwareName": "NVIDIA GB10",
         "gpuCount": 1,
         "results": [
@@ -225,8 +225,11 @@ def test_llmfit_community_rows() -> None:
             {"model": "Qwen3-8B-4bit", "provider": "mlx", "avgTps": 40.0},
         ],
     }
-    taken, refused = read(document)
+    hardware = {key: document.pop(key) for key in ("hardwareName", "gpuCount")}
+    nested = {"hardware": hardware, **document}
+    taken, refused = read(nested)
 
+    assert read({**hardware, **document}) == [taken, refused]
     assert isinstance(taken, Measured)
     assert (taken.device, taken.engine) == ("NVIDIA GB10", "llama.cpp")
     assert isinstance(refused, Refused)

@@ -32,14 +32,9 @@ _SCHEMA: Final = "claimfit.dev/claim-from-fit/v1"
 _SIZING: Final = ("context", "concurrency", "quant", "kv_dtype", "engine", "engine_version")
 _CHOOSING: Final = ("min_tps", "tp", "pp", "gpu_memory_utilization", "cluster", "count")
 _SHAPING: Final = ("alternatives", "same", "share", "calibration", "models", "name_hash")
-_V1ALPHA2_IGNORES: Final = (
-    "target",
-    "device_class",
-    "driver_file",
-    "template",
-    "namespace",
-    "name",
-)
+_VALID_FORM_ONLY: Final = ("target", "driver_file", "template")
+_VALID_FORM_NAMES: Final = ("device_class", "namespace", "name")
+"""Given even when empty: their default is None."""
 _SERVED_BY_NONE: Final = (
     "warning: no Kubernetes serves this manifest: resource.k8s.io/v1alpha2 never had "
     "spec.resources; leave out --dialect for one that can be applied\n"

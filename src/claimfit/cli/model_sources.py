@@ -69,11 +69,13 @@ def model_sources(models_file: str, environment: Mapping[str, str]) -> Sources:
         overlay=tuple(overlay),
         open_model=open_model,
         exists=os.path.exists,
-        llmfit=lambda reference: _from_llmfit(reference, environment),
+        llmfit=lambda reference: _from_llmfit(reference, catalogue, environment),
     )
 
 
-def _from_llmfit(reference: str, environment: Mapping[str, str]) -> ModelFacts | None:
+def _from_llmfit(
+    reference: str, catalogue: Catalogue, environment: Mapping[str, str]
+) -> ModelFacts | None:
     """Return the facts from llmfit's catalogue, None without the extra or such a model."""
     from claimfit.model.llmfit_facts import facts_from_llmfit, find_in_llmfit
     from claimfit.storage.llmfit_dump import ask, installation
@@ -82,7 +84,9 @@ def _from_llmfit(reference: str, environment: Mapping[str, str]) -> ModelFacts |
     if installed is None:
         return None
     model = ask(lambda index: find_in_llmfit(reference, index), installed, environment, _warn)
-    return None if model is None else facts_from_llmfit(model)
+    if model is None:
+        return None
+    return facts_from_llmfit(model, catalogue.entries(), installed.version)
 
 
 def _warn(text: str) -> None:

@@ -161,6 +161,10 @@ class Index:
         """Yield the positions of the models whose name contains `part`, in any case."""
         return _found(self._lines(self._names), part.lower())
 
+    def positions_ending(self, ending: str) -> Iterator[int]:
+        """Yield the positions of the models whose name ends in `ending`, in any case."""
+        return _found(self._lines(self._names), f"{ending.lower()}\n")
+
     def positions_claiming(self, object_name: str) -> Iterator[int]:
         """Yield the positions of the models from whose names llmfit makes `object_name`."""
         return _found(self._lines(self._claims), f"\n{object_name}\n")
@@ -178,7 +182,7 @@ class Index:
 
 
 def _found(lines: bytes, wanted: str) -> Iterator[int]:
-    """Yield the number of each of `lines` that has `wanted`; within line breaks, of a whole line.
+    """Yield the number of each of `lines` that has `wanted`; a line break is where a line ends.
 
     `lines` begins and ends with a line break, so line 0 follows the first one.
     """

@@ -12,11 +12,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from claimfit.claim.device_test import ProductTerm
-from claimfit.sizing.speed import rate
+from claimfit.sizing.speed import rate_of
+from claimfit.sizing.traffic import step_traffic
 from claimfit.units.quantity import Quantity
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from claimfit.claim.need import ClaimNeed
     from claimfit.hardware.facts import Accelerator, DriverDescription, PublishedDevice
@@ -74,8 +75,19 @@ def judged(
 
     `bandwidth_gbs` is what the selector asks for where the driver publishes it, else 0.
     """
+    traffic = None
+    if need.min_tps:
+        traffic = step_traffic(need.model, need.engine, need.workload, parallelism)
+
+    def speed_on(accelerator: Accelerator) -> Rate | None:
+        if traffic is None or not accelerator.bandwidth_gbs:
+            return None
+        return rate_of(
+            traffic, accelerator, need.engine, need.workload, parallelism, need.calibration
+        )
+
     return tuple(
-        _verdict(need, offered, parallelism, floor_mib, bandwidth_gbs)
+        _verdict(need, offered, speed_on, floor_mib, bandwidth_gbs)
         for offered in _offered(need, accelerators)
     )
 
@@ -123,7 +135,7 @@ def _product(published: PublishedDevice, driver: DriverDescription) -> str:
 def _verdict(
     need: ClaimNeed,
     offered: Candidate,
-    parallelism: Parallelism,
+    speed_on: Callable[[Accelerator], Rate | None],
     floor_mib: int,
     bandwidth_gbs: int,
 ) -> Candidate:
@@ -139,9 +151,9 @@ def _verdict(
         return offered._replace(reason="memory", text=text, near_miss=near)
     if not need.min_tps:
         return offered._replace(reason="admitted")
-    if not accelerator.bandwidth_gbs:
+    speed = speed_on(accelerator)
+    if speed is None or not accelerator.bandwidth_gbs:
         return offered._replace(text="its bandwidth is not known, and so its speed is not")
-    speed = rate(need.model, accelerator, need.engine, need.workload, parallelism, need.calibration)
     slow = speed.p10 < need.min_tps
     text = f"p10 is {speed.p10:.1f} of {need.min_tps:g} tok/s" if slow else ""
     if not bandwidth_gbs:

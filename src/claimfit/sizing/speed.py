@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from claimfit.sizing.plan import EngineChoice, Parallelism, Workload
     from claimfit.sizing.traffic import StepTraffic
 
-__all__ = ["BandwidthFloor", "bandwidth_floor", "rate", "step_terms"]
+__all__ = ["BandwidthFloor", "bandwidth_floor", "rate", "rate_of", "step_terms"]
 
 _PCIE_GBS: Final = (
     25.0  # what a collective sees of PCIe 4.0 x16 (31.5 GB/s each way, less overhead)
@@ -74,6 +74,23 @@ def rate(
     Raises:
         SizingError: SIZ050 (`step_traffic`), SIZ052 when the device's bandwidth is unknown.
     """
+    traffic = step_traffic(model, engine, workload, parallelism)
+    return rate_of(traffic, device, engine, workload, parallelism, calibration)
+
+
+def rate_of(
+    traffic: StepTraffic,
+    device: Accelerator,
+    engine: EngineChoice,
+    workload: Workload,
+    parallelism: Parallelism,
+    calibration: Calibration | None = None,
+) -> Rate:
+    """Return `rate` for a step whose `traffic` is known: it is the same on every device.
+
+    Raises:
+        SizingError: SIZ052 when the device's bandwidth is unknown.
+    """
     bandwidth = device.bandwidth_gbs
     if not bandwidth:
         raise SizingError(
@@ -82,7 +99,6 @@ def rate(
             place=device.id,
             fix="leave out --min-tps, or give the bandwidth in your own accelerator entry",
         )
-    traffic = step_traffic(model, engine, workload, parallelism)
     chosen = coefficients(device, engine)
     if calibration is not None:
         chosen = calibration.adjust(chosen, device, engine)

@@ -296,6 +296,31 @@ def test_model_names_try_the_publisher_prefix() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("named", "identifier"),
+    [
+        ("NVIDIA GeForce RTX 4080", "nvidia-rtx-4080"),
+        ("NVIDIA H100 80GB HBM3", "nvidia-h100-sxm"),
+        ("AMD Radeon RX 7900 XT", "amd-rx-7900-xt"),
+        ("Apple M4 Pro", "apple-m4-pro"),
+        ("nvidia-gtx-1080-ti", "nvidia-gtx-1080-ti"),
+        ("NVIDIA GeForce RTX 4070 Ti", ""),  # the table has the SUPER only
+        ("NVIDIA GeForce RTX 4080 Laptop GPU", ""),
+        ("NVIDIA GeForce RTX 2080 with Max-Q Design", ""),
+    ],
+)
+def test_a_product_is_not_taken_for_its_variant(named: str, identifier: str) -> None:
+    """SUPER, Ti, laptop and the like are other boards: refused, never calibrated as one another."""
+    measured = Measured(LLAMA, 0, "Q4_K_M", named, "llama.cpp", "", -1, "", 100, 1, 1, 10.0, "row")
+    found = observe(measured, Sources(built_in()))
+
+    if identifier:
+        assert not isinstance(found, Refused), found
+        assert found.device == identifier
+    else:
+        assert isinstance(found, Refused)
+
+
 def test_a_url_in_a_file_is_never_fetched() -> None:
     """A benchmark file cannot make claimfit open a connection; only --model can."""
     asked: list[str] = []

@@ -22,6 +22,7 @@ from claimfit.sizing.weights import loaded_weights
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from claimfit.hardware.facts import Accelerator
     from claimfit.model.facts import ModelFacts
     from claimfit.model.lookup import Sources
 
@@ -33,6 +34,9 @@ _TYPE_SUFFIX: Final = re.compile(
     re.IGNORECASE,
 )
 _PUBLISHER: Final = re.compile(r"^[A-Za-z0-9.-]{1,40}_")
+_VARIANTS: Final = frozenset(
+    {"d", "gre", "laptop", "max", "mobile", "nvl", "pro", "q", "super", "ti", "ultra", "xt", "xtx"}
+)
 _SIZE_TOLERANCE: Final = 0.15
 """Files of one type differ by a few per cent (importance matrix, output type); more is another."""
 
@@ -46,6 +50,10 @@ def observe(measured: Measured, sources: Sources, given_model: str = "") -> Obse
         device = accelerator(measured.device) if measured.device else None
         if device is None:
             return Refused(measured.place, "the device is not named: give --device")
+        if _is_another_variant(measured.device, device):
+            return Refused(
+                measured.place, f"{measured.device} is not {device.name}: give --device if it is"
+            )
         if not device.bandwidth_gbs:
             return Refused(measured.place, f"no bandwidth is known for {device.id}")
         name, type_name = _model_and_type(measured)
@@ -96,6 +104,22 @@ def observe(measured: Measured, sources: Sources, given_model: str = "") -> Obse
         traffic=traffic,
         source=measured.place,
     )
+
+
+def _is_another_variant(named: str, device: Accelerator) -> bool:
+    """Return whether `named` and `device` differ in a word that makes another product.
+
+    The accelerator table finds "RTX 4070 Ti" among the words of "RTX 4070 Ti SUPER", and a laptop's
+    board has the desktop's number with less memory and bandwidth.
+    """
+    if named == device.id:
+        return False
+    published = " ".join(str(value) for item in device.published for _, value in item.attributes)
+    words, known = (
+        _VARIANTS & set(re.split(r"[^a-z0-9]+", text.lower()))
+        for text in (named, f"{device.name} {published} {device.id}")
+    )
+    return words != known
 
 
 def file_stem(name: str) -> tuple[str, str]:

@@ -116,6 +116,8 @@ def llmfit_differences(facts: ModelFacts, other: dict[str, Any]) -> list[Differe
     """Return the fields in which llmfit's entry `other` disagrees; what it leaves out agrees."""
     caches = [layer.cache for layer in facts.layers if layer.cache.key_size]
     mixtures = [layer.mixture for layer in facts.layers if layer.mixture is not None]
+    widths = {layer.intermediate_size for layer in facts.layers}
+    width = other["moe_intermediate_size"]  # llmfit fills it for dense models too
     stated = {
         "layers": (len(facts.layers), other["num_hidden_layers"]),
         "heads": (facts.heads, other["num_attention_heads"]),
@@ -128,6 +130,7 @@ def llmfit_differences(facts: ModelFacts, other: dict[str, Any]) -> list[Differe
             mixtures[0].experts_per_token if mixtures else 0,
             other["active_experts"],
         ),
+        "intermediate_size": (width if width in widths else max(widths), width),
         "context_tokens": (facts.context_tokens, other["context_length"]),
     }
     found = [

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from claimfit.errors import ModelError
 from claimfit.model.quantization import quantization
 from claimfit.model.quantized_parts import PARTS, covered_parts, part_of_module, parts_of
+from claimfit.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,7 +11,9 @@ Plain NamedTuples, because this module is on the cold path of ``claimfit claim``
 
 from __future__ import annotations
 
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
+
+from claimfit.records import NamedTuple
 
 __all__ = [
     "CACHE_KINDS",

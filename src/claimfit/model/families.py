@@ -13,7 +13,9 @@ out; nothing else is ever assumed.
 from __future__ import annotations
 
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal
+
+from claimfit.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

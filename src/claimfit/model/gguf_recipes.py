@@ -13,7 +13,9 @@ Not modelled, because a shape does not tell them: fallback types of rows that ar
 
 from __future__ import annotations
 
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
+
+from claimfit.records import NamedTuple
 
 __all__ = ["RECIPES", "Recipe", "Rule", "type_in_layer"]
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from claimfit.model.facts import Mixture
+from claimfit.records import NamedTuple
 
 if TYPE_CHECKING:
     from claimfit.model.shape import Shape

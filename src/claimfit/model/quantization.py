@@ -16,9 +16,10 @@ Sources of the numbers:
 
 from __future__ import annotations
 
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
 
 from claimfit.errors import ModelError
+from claimfit.records import NamedTuple
 
 __all__ = ["Family", "Quantization", "names", "quantization"]
 

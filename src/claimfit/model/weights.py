@@ -9,12 +9,13 @@ out.
 from __future__ import annotations
 
 from math import ceil
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from claimfit.model.gemma3n import PER_LAYER_EMBEDDING
 from claimfit.model.ggml_types import TYPE_BITS
 from claimfit.model.gguf_recipes import RECIPES, Recipe, type_in_layer
 from claimfit.model.quantization import quantization as named
+from claimfit.records import NamedTuple
 
 if TYPE_CHECKING:
     from claimfit.model.facts import Layer, ModelFacts

@@ -112,14 +112,18 @@ def _is_another_variant(named: str, device: Accelerator) -> bool:
     The accelerator table finds "RTX 4070 Ti" among the words of "RTX 4070 Ti SUPER", and a laptop's
     board has the desktop's number with less memory and bandwidth.
     """
-    if named == device.id:
-        return False
-    published = " ".join(str(value) for item in device.published for _, value in item.attributes)
-    words, known = (
-        _VARIANTS & set(re.split(r"[^a-z0-9]+", text.lower()))
-        for text in (named, f"{device.name} {published} {device.id}")
-    )
-    return words != known
+    spellings = [device.id, device.name]
+    spellings += [
+        str(value)
+        for item in device.published
+        for key, value in item.attributes
+        if key in {"productName", "model"}
+    ]
+    return all(_variant_words(named) != _variant_words(text) for text in spellings)
+
+
+def _variant_words(text: str) -> frozenset[str]:
+    return _VARIANTS.intersection(re.split(r"[^a-z0-9]+", text.lower()))
 
 
 def file_stem(name: str) -> tuple[str, str]:

@@ -208,7 +208,8 @@ def _plan(arguments: argparse.Namespace) -> ClaimPlan:
 
     files = own_drivers(arguments.driver_file)
     target = chosen_target(arguments, tuple(item.driver for item in files))
-    model = find_model(arguments.model, model_sources(arguments.models, os.environ))
+    sources = model_sources(arguments.models, os.environ, arguments.quant)
+    model = find_model(arguments.model, sources)
     need = _need(arguments, model, target)._replace(
         own_accelerators=tuple(device for item in files for device in item.accelerators)
     )

@@ -53,7 +53,7 @@ def run(argv: list[str]) -> int:
     from claimfit.cli.fit_place import FitContext
     from claimfit.cli.hardware import hardware_of
 
-    sources = model_sources(arguments.models, os.environ)
+    sources = model_sources(arguments.models, os.environ, arguments.quant)
     context = FitContext(
         hardware=hardware_of(arguments.driver_file),
         cluster=arguments.cluster,

@@ -43,8 +43,12 @@ def add_models_option(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def model_sources(models_file: str, environment: Mapping[str, str]) -> Sources:
+def model_sources(
+    models_file: str, environment: Mapping[str, str], quantization: str = ""
+) -> Sources:
     """Return the sources of a command that was given `models_file` (may be empty).
+
+    `quantization` chooses among several GGUF models of one folder or repository.
 
     Entries of `models_file` hide those of the configured file with the same name.
 
@@ -62,7 +66,7 @@ def model_sources(models_file: str, environment: Mapping[str, str]) -> Sources:
     def open_model(reference: str) -> ModelFacts:
         from claimfit.storage import opening
 
-        return opening.open_model(reference, environment=environment)
+        return opening.open_model(reference, environment=environment, quantization=quantization)
 
     return Sources(
         catalogue,

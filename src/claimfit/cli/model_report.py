@@ -27,7 +27,7 @@ class LayerRun(NamedTuple):
     """Neighbouring layers that are alike."""
 
     first: int
-    count: int
+    length: int
     layer: Layer
 
 
@@ -36,7 +36,7 @@ def layer_runs(layers: tuple[Layer, ...]) -> tuple[LayerRun, ...]:
     runs: list[LayerRun] = []
     for position, layer in enumerate(layers):
         if runs and runs[-1].layer == layer:
-            runs[-1] = runs[-1]._replace(count=runs[-1].count + 1)
+            runs[-1] = runs[-1]._replace(length=runs[-1].length + 1)
         else:
             runs.append(LayerRun(position, 1, layer))
     return tuple(runs)
@@ -158,8 +158,8 @@ def _head(facts: ModelFacts) -> str:
 
 
 def _run_line(run: LayerRun) -> str:
-    last = run.first + run.count - 1
-    span = f"{run.first}-{last}" if run.count > 1 else str(run.first)
+    last = run.first + run.length - 1
+    span = f"{run.first}-{last}" if run.length > 1 else str(run.first)
     layer = run.layer
     parts = [f"{layer.heads} heads" if layer.heads else "no heads", _cache_short(layer.cache)]
     mixture = layer.mixture
@@ -218,7 +218,7 @@ def _run_json(run: LayerRun) -> dict[str, object]:
     mixture = layer.mixture
     return {
         "first": run.first,
-        "count": run.count,
+        "count": run.length,
         "heads": layer.heads,
         "cache": {_camel(key): value for key, value in cache.items()},
         "mixerParameters": layer.mixer_parameters,

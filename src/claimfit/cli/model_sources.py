@@ -81,7 +81,11 @@ def _from_llmfit(
     reference: str, catalogue: Catalogue, environment: Mapping[str, str]
 ) -> ModelFacts | None:
     """Return the facts from llmfit's catalogue, None without the extra or such a model."""
-    from claimfit.model.llmfit_facts import facts_from_llmfit, find_in_llmfit
+    from claimfit.model.llmfit_facts import (
+        facts_from_llmfit,
+        find_in_llmfit,
+        has_architecture_of,
+    )
     from claimfit.storage.llmfit_dump import ask, installation
 
     installed = installation()
@@ -90,7 +94,8 @@ def _from_llmfit(
     model = ask(lambda index: find_in_llmfit(reference, index), installed, environment, _warn)
     if model is None:
         return None
-    return facts_from_llmfit(model, catalogue.entries(), installed.version)
+    known = catalogue.entries(has_architecture_of(model))
+    return facts_from_llmfit(model, known, installed.version)
 
 
 def _warn(text: str) -> None:

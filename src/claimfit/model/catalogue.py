@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple, cast
 from claimfit.model.entry import completed, entry_from_json
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from claimfit.model.entry import Entry
 
 __all__ = ["DIRECTORY", "Catalogue", "built_in"]
@@ -41,25 +43,30 @@ class Catalogue(NamedTuple):
         family = self.families.get(name)
         if family is None:
             return None
-        entries = _family(self.directory, family)
+        entries = _entries(family, _text(self.directory, family))
         return completed(entries[name], entries.get)
 
-    def entries(self) -> tuple[Entry, ...]:
-        """Return all entries in listing order, their configurations complete."""
+    def entries(self, relevant: Callable[[bytes], bool] | None = None) -> tuple[Entry, ...]:
+        """Return all entries in listing order, their configurations complete.
+
+        With `relevant` only those of the files whose text it accepts; the others are not parsed.
+        """
         found: dict[str, Entry] = {}
         for family in dict.fromkeys(self.families.values()):
-            found |= _family(self.directory, family)
-        return tuple(completed(found[name], found.get) for name in self.families)
+            text = _text(self.directory, family)
+            if relevant is None or relevant(text):
+                found |= _entries(family, text)
+        return tuple(completed(found[name], found.get) for name in self.families if name in found)
 
 
 def built_in() -> Catalogue:
     """Return the catalogue that ships with claimfit."""
-    index = cast("dict[str, dict[str, str]]", _read(DIRECTORY, "index"))
+    index = cast("dict[str, dict[str, str]]", json.loads(_text(DIRECTORY, "index")))
     return Catalogue(DIRECTORY, index["models"], index["aliases"])
 
 
-def _family(directory: str, family: str) -> dict[str, Entry]:
-    items = cast("list[object]", _read(directory, family)["models"])
+def _entries(family: str, text: bytes) -> dict[str, Entry]:
+    items = cast("list[object]", json.loads(text)["models"])
     entries = (
         entry_from_json(
             item, place=f"data/models/{family}.json: models[{position}]", origin="catalogue"
@@ -69,7 +76,7 @@ def _family(directory: str, family: str) -> dict[str, Entry]:
     return {entry.name: entry for entry in entries}
 
 
-def _read(directory: str, name: str) -> dict[str, object]:
+def _text(directory: str, name: str) -> bytes:
     path = os.path.join(directory, f"{name}.json")  # noqa: PTH118  # see DIRECTORY
     with open(path, "rb") as file:  # noqa: PTH123  # see DIRECTORY
-        return cast("dict[str, object]", json.load(file))
+        return file.read()

@@ -62,7 +62,7 @@ def test_a_dense_model_is_counted_to_the_byte() -> None:
     assert [layer.intermediate_size for layer in facts.layers] == [1024] * 2
     assert facts.parameters == VOCABULARY * WIDTH + WIDTH + 2 * (ATTENTION + DENSE)
     assert facts.tied
-    assert facts.components == (Component("final norm", WIDTH),)
+    assert facts.components == (Component("norms outside layers", WIDTH),)
     assert facts.file is not None
     q4, q6 = 144 / 256, 210 / 256  # bytes per element
     layer = (2 * WIDTH * WIDTH + WIDTH * 128 + DENSE) * q4 + WIDTH * 128 * q6 + WIDTH * 4
@@ -121,7 +121,11 @@ def test_bytes_by_part_sum_to_the_total() -> None:
         + file.unloaded_bytes
     )
     assert facts.layers[0].mixer_parameters == ATTENTION + 64
-    assert {part.name for part in facts.components} == {"final norm", "rope factors", "something"}
+    assert {part.name for part in facts.components} == {
+        "norms outside layers",
+        "rope factors",
+        "something",
+    }
 
 
 def mixture(layer: int, experts: int = 8, width: int = 256) -> list[Tensor]:
@@ -515,7 +519,7 @@ def test_prediction_layers_that_were_left_out_are_not_missed() -> None:
     facts = facts_of(keys, model_tensors([attention(0) + feed_forward(0)]))
 
     assert len(facts.layers) == 1
-    assert [part.name for part in facts.components] == ["final norm"]
+    assert [part.name for part in facts.components] == ["norms outside layers"]
 
 
 def test_an_unknown_loader_is_assumed_to_load_prediction_layers() -> None:

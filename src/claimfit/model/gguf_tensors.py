@@ -23,8 +23,8 @@ _LAYER: Final = re.compile(r"^blk\.(0|[1-9][0-9]{0,4})\.(.+)$", re.DOTALL)
 _ONE_EXPERT: Final = re.compile(r"^ffn_(?:gate|up|down)\.([0-9]{1,5})\.")  # before April 2024
 _DENSE: Final = re.compile(r"^(?:ffn_(?:gate|up|down)\.|channel_mix_)")
 _COMPONENTS: Final[dict[str, str]] = {
-    "output_norm": "final norm",
-    "token_embd_norm": "embedding norm",
+    "output_norm": "norms outside layers",
+    "token_embd_norm": "norms outside layers",
     "position_embd": "position embedding",
     "token_types": "token type embedding",
     "per_layer_token_embd": "per-layer embedding",

@@ -28,8 +28,10 @@ if TYPE_CHECKING:
 __all__ = ["SCHEMA", "claim_json", "claim_report", "claim_yaml", "plan_warnings"]
 
 SCHEMA: Final = "claimfit.dev/claim/v1"
-_WIDTH: Final = 100
-_LABEL: Final = 8
+_WIDTH: Final = 108
+"""Columns of a comment; `# ` comes before it."""
+_LABEL: Final = 9
+_MOST_SLOW: Final = 4
 _MOST_NAMED: Final = 12
 """Accelerators that a comment names; the rest is counted."""
 _COMPONENT_NAMES: Final = {"kv_cache": "KV cache", "lora": "LoRA"}
@@ -206,7 +208,7 @@ def _header(plan: ClaimPlan) -> Iterable[str]:
         yield from _tier_lines(plan, tier)
     for warning in plan_warnings(plan):
         yield from _line("warning", warning)
-    assumed = "; ".join(plan.tier.need.assumptions)
+    assumed = "; ".join(_engine_assumptions(plan))
     if assumed:
         yield from _line("assumed", assumed)
     checked = f", checked against {plan.cluster}" if plan.cluster else ""
@@ -234,9 +236,32 @@ def _tier_lines(plan: ClaimPlan, tier: Tier) -> Iterable[str]:
     for item in tier.near_misses:
         near.setdefault(item.text, []).append(item.accelerator.name)
     if near:
-        missed = [f"{', '.join(names)} {text}" for text, names in near.items()]
-        yield from _line("misses", "; ".join(missed))
+        yield from _line("misses", "; ".join(_missed(*item) for item in near.items()))
+    slow = [item for item in tier.candidates if item.reason == "speed"]
+    if slow:
+        yield from _line("too slow", _slow(slow))
     yield from _line("start", command(plan.need, tier))
+    shares = [(item, share_of(tier, item)) for item in tier.admitted]
+    known = [f"{share:g} on {item.accelerator.name}" for item, share in shares if share]
+    if known and plan.need.engine.name != "llama.cpp":
+        yield from _line("share", f"--gpu-memory-utilization {_named(known)}")
+
+
+def _missed(text: str, names: Sequence[str]) -> str:
+    """Return who is short of the floor by how much; `text` is what each of `names` lacks."""
+    if len(names) > 1:
+        text = text.replace("publishes", "publish", 1).replace("has", "have", 1)
+    return f"{', '.join(names)} {text}"
+
+
+def _slow(candidates: Sequence[Candidate]) -> str:
+    """Return the candidates that are large enough but too slow, the fastest first."""
+    ranked = sorted(
+        candidates, key=lambda item: (-(item.rate.p10 if item.rate else 0.0), item.accelerator.id)
+    )
+    named = [f"{item.accelerator.name} ({item.text})" for item in ranked[:_MOST_SLOW]]
+    more = len(ranked) - _MOST_SLOW
+    return ", ".join(named) + (f" and {more} more" if more > 0 else "")
 
 
 def _split(tier: Tier) -> str:
@@ -296,8 +321,18 @@ def _assumptions(plan: ClaimPlan) -> Iterable[JsonValue]:
     }
     for flag in need.assumed:
         yield {"flag": flag, "value": values.get(flag)}
-    for text in dict.fromkeys(text for tier in plan.tiers for text in tier.need.assumptions):
+    for text in _engine_assumptions(plan):
         yield {"text": text}
+
+
+def _engine_assumptions(plan: ClaimPlan) -> Iterable[str]:
+    """Return what the account assumes of the engine; a share replaces its utilization."""
+    found = dict.fromkeys(text for tier in plan.tiers for text in tier.need.assumptions)
+    return [
+        text
+        for text in found
+        if not (plan.need.share and text.startswith("--gpu-memory-utilization"))
+    ]
 
 
 def _memory(tier: Tier) -> str:
@@ -367,7 +402,7 @@ def _billions(parameters: int) -> str:
 
 def _line(label: str, text: str) -> Iterable[str]:
     """Yield `text` under `label`, broken at spaces so that values stay whole."""
-    head = label.ljust(_LABEL)
+    head = label.ljust(_LABEL) if len(label) < _LABEL else f"{label} "
     line = head
     for word in one_line(text).split(" "):
         if len(line) + len(word) > _WIDTH and line != head:

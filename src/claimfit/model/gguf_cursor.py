@@ -44,10 +44,12 @@ class Cursor:
         self._u32 = Struct(f"{byte_order}I")
         self._u64 = Struct(f"{byte_order}Q")
 
-    def fail(self, code: str, message: str, **detail: str) -> NoReturn:
+    def fail(
+        self, code: str, message: str, *, found: str = "", expected: str = "", fix: str = ""
+    ) -> NoReturn:
         """Raise `InputError` `code` at this position."""
         place = f"{self.source.name} at byte {self.position}"
-        raise InputError(code, message, place=place, **detail)
+        raise InputError(code, message, place=place, found=found, expected=expected, fix=fix)
 
     def u32(self, what: str) -> int:
         """Return the next 4 bytes as a number."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NoReturn
 
 from claimfit.errors import InputError
 
@@ -116,7 +116,7 @@ class Keys:
             raise wrong_key(self.file, full_name, value, f"a whole number from 0 to {_LARGEST}")
         return int(value)  # type: ignore[call-overload,no-any-return]  # as above
 
-    def _missing(self, full_name: str) -> None:
+    def _missing(self, full_name: str) -> NoReturn:
         raise InputError(
             "GGU020",
             "the file lacks a fact that sizing needs",

@@ -5,8 +5,9 @@ Both read the same `DeviceTest`, so that what `--cluster` accepts is what the cl
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
+from claimfit.records import NamedTuple
 from claimfit.units.quantity import Quantity
 
 if TYPE_CHECKING:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from claimfit.claim.names import check_label, check_subdomain
 from claimfit.errors import UsageError
+from claimfit.records import NamedTuple
 
 if TYPE_CHECKING:
     from claimfit.hardware.facts import Accelerator, DeviceClassDescription, DriverDescription

@@ -7,13 +7,14 @@ first: the scheduler takes the first that fits.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from claimfit.claim.need import MOST_DEVICES, check_need
 from claimfit.claim.nodes import shortfall
 from claimfit.claim.tiers import Tier, tier
 from claimfit.errors import InexpressibleError, NotSatisfiableError, SizingError
 from claimfit.hardware.accelerators import accelerators, table_version
+from claimfit.records import NamedTuple
 from claimfit.sizing.parallel import check_parallelism, tensor_sizes
 from claimfit.sizing.plan import Parallelism
 

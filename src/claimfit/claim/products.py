@@ -9,9 +9,10 @@ between driver releases. Where memory cannot tell them apart, the product is lef
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal
 
 from claimfit.claim.device_test import ProductTerm
+from claimfit.records import NamedTuple
 from claimfit.sizing.speed import rate_of
 from claimfit.sizing.traffic import step_traffic
 from claimfit.units.quantity import Quantity

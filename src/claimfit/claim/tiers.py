@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from claimfit.claim.conditions import with_health, with_kinds
 from claimfit.claim.device_test import DeviceTest
 from claimfit.claim.products import Candidate, judged, product_terms
 from claimfit.errors import InexpressibleError
+from claimfit.records import NamedTuple
 from claimfit.sizing.engines import profile
 from claimfit.sizing.memory import size
 from claimfit.sizing.speed import bandwidth_floor

@@ -348,7 +348,7 @@ def _configured(name: str, configs: Path) -> ModelFacts | str:
     config = json.loads(path.read_text(encoding="utf-8"))
     quant = path.with_name(path.name.replace("_config.json", "_hf_quant_config.json"))
     if quant.exists() and "quantization_config" not in config:
-        config["quantization_config"] = json.loads(quant.read_text(encoding="utf-8"))
+        config["quantization_config"] = json.loads(quant.read_text(encoding="utf-8"))["quantization"]
     try:
         return facts_from_config(
             config, name=name, repository=name, origin="folder", place=path.name

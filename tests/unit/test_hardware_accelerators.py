@@ -162,6 +162,15 @@ def test_an_unknown_name_is_an_error(name: str) -> None:
     assert len(refusal.value.found) < 300
 
 
+@pytest.mark.parametrize("name", ["NVIDIA GeForce RTX 4070 Ti", "4070 Ti", "Radeon RX 9070"])
+def test_a_product_is_not_its_only_listed_variant(name: str) -> None:
+    """The table has the SUPER and the XT of these only: other boards with other memory."""
+    with pytest.raises(HardwareError) as refusal:
+        accelerator(name)
+
+    assert refusal.value.code == "HWD001"
+
+
 def test_a_misspelling_names_the_nearest() -> None:
     """`h10O` (letter O) is answered with an H100."""
     with pytest.raises(HardwareError) as refusal:

@@ -81,6 +81,14 @@ def groups(bits: int, kind: str, **weights: object) -> dict[str, object]:
         (groups(4, "float", group_size=16), "NVFP4", 16),
         ({"quant_method": "modelopt", "quant_algo": "FP8"}, "FP8", 0),
         ({"quant_algo": "NVFP4", "group_size": 16, "exclude_modules": ["lm_head"]}, "NVFP4", 16),
+        (
+            {
+                "producer": {"name": "modelopt"},
+                "quantization": {"quant_algo": "NVFP4", "kv_cache_quant_algo": "FP8"},
+            },
+            "NVFP4",
+            16,
+        ),
         ({"quant_method": "modelopt", "quant_algo": "W4A16_AWQ"}, "AWQ-INT4", 128),
         (
             {"quant_method": "quark", "global_quant_config": {"weight": {"dtype": "fp8_e4m3"}}},

@@ -129,6 +129,16 @@ def test_mxfp4_experts_are_padded_by_vllm() -> None:
     assert padded - plain == pytest.approx(experts / 2 * (factor - 1))
 
 
+def test_llama_cpp_calls_eight_bits_beside_such_experts_mxfp4() -> None:
+    """Its files keep the rest in Q8_0: the head of 64 x 2880 at 8.5 bits instead of 16."""
+    layer = expert_layer(full(8, 64), hidden=2880, width=2880, experts=32, per_token=4)
+    model = model_of((layer,), hidden=2880, vocabulary=64, context=64, quantization="MXFP4")
+    here, there = (loaded_weights(model, "", name) for name in ("llama.cpp", "vllm"))
+    assert (here.scheme, there.scheme) == ("MXFP4_MOE", "MXFP4")
+    assert here.split.output == there.split.output * 8.5 / 16
+    assert loaded_weights(model, "mxfp4", "llama.cpp") == here
+
+
 def test_runtime_quantization_shrinks_the_layers() -> None:
     """FP8 of a BF16 checkpoint: the layers about halve, embedding and head stay."""
     body = stages(llama_8b(), scheme="FP8")[0] - 2 * EMBEDDING - ROTARY

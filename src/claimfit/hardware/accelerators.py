@@ -132,7 +132,8 @@ def accelerator(name: str, devices: Sequence[Accelerator] | None = None) -> Acce
 
     An exact id wins. Then, whatever the case, spaces, hyphens and underscores: the id without its
     vendor, the name, the product string as published (with the profile for a partition) and the
-    PCI id must mean one device. Last, `name` may be some of the words of one name: "h100 nvl".
+    PCI id must mean one device. Last, `name` may be some of the words of one name: "h100 nvl"; not
+    when the rest makes another product ("4070 Ti" is no "4070 Ti SUPER").
 
     Raises:
         HardwareError: HWD001, nothing is called so; HWD002, several devices are.
@@ -169,6 +170,10 @@ def accelerator(name: str, devices: Sequence[Accelerator] | None = None) -> Acce
 _BRANDS: Final = frozenset(
     {"amd", "apple", "aws", "geforce", "google", "instinct", "intel", "nvidia", "radeon", "tesla"}
 )
+_VARIANTS: Final = frozenset(
+    {"d", "gre", "laptop", "max", "mobile", "pro", "super", "ti", "ultra", "xt", "xtx"}
+)
+"""Words that make another product of the one whose name goes without."""
 _SEPARATORS: Final = str.maketrans("_-()/,", "      ")
 
 
@@ -207,7 +212,8 @@ def _with_words(
 ) -> list[Accelerator]:
     """Return the devices one spelling of which has all of `words`.
 
-    Whole boards come first: "A100 80GB" does not mean the 29 slices of such boards.
+    Whole boards come first: "A100 80GB" does not mean the 29 slices of such boards. A single board
+    of another variant is none: the board that was meant is not in the table.
     """
     if not words:
         return []
@@ -216,7 +222,11 @@ def _with_words(
         for device, names in spellings
         if any(words.issubset(spelling.split()) for spelling in names)
     ]
-    return [device for device in found if not device.parent] or found
+    found = [device for device in found if not device.parent] or found
+    variants = _VARIANTS - words
+    if len(found) == 1 and not variants.isdisjoint(_without_brand(_normal(found[0].name)).split()):
+        return []
+    return found
 
 
 def _nearest(

@@ -99,8 +99,8 @@ def declared_quantization(
 ) -> DeclaredQuantization:
     """Return the quantization that `root` or its text section declares, else `dtype`.
 
-    NVIDIA's separate hf_quant_config.json is read where its `quantization` mapping stands under
-    `quantization_config`; whoever reads the files puts it there.
+    NVIDIA's separate hf_quant_config.json is read where it stands under `quantization_config`, as
+    a whole or its `quantization` mapping alone; whoever reads the files puts it there.
 
     Raises:
         InputError: CFG002 on malformed fields, CFG005 on a method that is not known.
@@ -108,7 +108,9 @@ def declared_quantization(
     for fields in (root, text):
         section = fields.section("quantization_config", "compression_config")
         if section is not None and section.names():
-            return _Declaration(section, text, dtype, layers).read()
+            # ModelOpt's own file wraps the scheme: {"producer": ..., "quantization": {...}}.
+            wrapped = section.section("quantization")
+            return _Declaration(wrapped or section, text, dtype, layers).read()
     for fields in (root, text):
         if isinstance(fields.raw("quantization"), str):
             stated = fields.text("quantization")

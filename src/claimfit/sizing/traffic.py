@@ -10,11 +10,11 @@ Pure arithmetic on the model's shape; how fast the bytes move is `claimfit.sizin
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from claimfit.errors import SizingError
 from claimfit.model.facts import Cache, ModelFacts, active_layer_parameters
-from claimfit.model.quantization import quantization
+from claimfit.records import NamedTuple
 from claimfit.sizing.kv_cache import cache_dtype, token_bytes
 from claimfit.sizing.weights import element_bytes, loaded_weights
 
@@ -124,7 +124,7 @@ def step_traffic(
     _, cache_element = cache_dtype(workload.kv_dtype, engine.name, element)
     sequences = -(-workload.concurrency // parallelism.pipeline)
     tensor = parallelism.tensor
-    split = loaded_weights(model, _stored(model, engine, workload), engine.name).split
+    split = loaded_weights(model, workload.quantization, engine.name).split
     dense = (split.output or split.embedding) + sum(split.layers)
     expert, expert_layers = 0.0, 0
     for layer, layer_experts in zip(model.layers, split.experts, strict=True):
@@ -151,15 +151,3 @@ def step_traffic(
         sequences=sequences,
         hidden_bytes=2 * model.hidden_size * sequences,
     )
-
-
-def _stored(model: ModelFacts, engine: EngineChoice, workload: Workload) -> str:
-    """Return the quantization whose bytes the engine reads; empty is the model's own.
-
-    Files that llama.cpp calls MXFP4 keep everything but the experts in Q8_0, not in 16 bits as the
-    repositories do (ggml-org/gpt-oss-20b-GGUF is 12.1 GB, openai/gpt-oss-20b 13.8 GB).
-    """
-    named = workload.quantization or model.quantization
-    if engine.name == "llama.cpp" and model.file is None and quantization(named).name == "MXFP4":
-        return "MXFP4_MOE"
-    return workload.quantization

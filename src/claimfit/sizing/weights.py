@@ -82,6 +82,11 @@ def loaded_weights(model: ModelFacts, quantization_name: str, engine: str) -> Lo
     """
     if not quantization_name and model.quantization == "F32" and engine != "llama.cpp":
         quantization_name = "BF16"
+    if engine == "llama.cpp" and model.file is None:
+        # Files that llama.cpp calls MXFP4 keep everything but the experts in Q8_0, not in 16 bits
+        # (ggml-org/gpt-oss-20b-GGUF is 12.1 GB, openai/gpt-oss-20b 13.8 GB).
+        named = quantization(quantization_name or model.quantization).name
+        quantization_name = "MXFP4_MOE" if named == "MXFP4" else quantization_name
     if not quantization_name:
         scheme = quantization(model.quantization)
         split = weight_split(model)

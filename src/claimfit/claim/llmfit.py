@@ -15,12 +15,13 @@ from __future__ import annotations
 
 import json
 import math
-from typing import Final, NamedTuple
+from typing import Final
 
 from claimfit.claim.llmfit_numbers import display, json_number, one_decimal, tenths
 from claimfit.claim.llmfit_size import bytes_per_parameter, parameter_count
 from claimfit.errors import ModelError, SizingError, UsageError
 from claimfit.model.llmfit_entry import LlmfitModel, claim_name
+from claimfit.records import NamedTuple
 
 __all__ = [
     "DRIVER",

@@ -7,10 +7,11 @@ the parity tests compare them with it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from claimfit.claim.llmfit_numbers import parse_float
 from claimfit.model.llmfit_entry import WHITE_SPACE
+from claimfit.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

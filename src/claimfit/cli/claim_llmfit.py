@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Final, NamedTuple
+from typing import Final
 
 from claimfit.claim.llmfit import (
     LLMFIT_VERSION,
@@ -23,6 +23,7 @@ from claimfit.claim.llmfit_numbers import parse_float
 from claimfit.claim.llmfit_size import parameter_count
 from claimfit.errors import ClaimfitError, ModelError, UsageError, printable
 from claimfit.model.llmfit_catalogue import Index, LlmfitCatalogue
+from claimfit.records import NamedTuple
 from claimfit.storage.llmfit_dump import Installation, ask, installation
 from claimfit.storage.llmfit_user_files import custom_models, updated_models
 

@@ -19,11 +19,12 @@ it that only one model has.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 from zlib import crc32
 
 from claimfit.errors import InputError, ModelError
 from claimfit.model.llmfit_entry import WHITE_SPACE, LlmfitModel, claim_name, slug
+from claimfit.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

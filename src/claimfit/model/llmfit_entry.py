@@ -9,9 +9,10 @@ field names, which of them may be missing or null, and their integer widths are 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from claimfit.errors import InputError
+from claimfit.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -9,10 +9,11 @@ trained in. Whatever was decided against the label is said in a note; ``--quant`
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from claimfit.errors import ModelError
 from claimfit.model.quantization import names, quantization
+from claimfit.records import NamedTuple
 
 if TYPE_CHECKING:
     from claimfit.model.llmfit_entry import LlmfitModel

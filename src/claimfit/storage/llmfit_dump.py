@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from claimfit.errors import EnvironmentFailure, InputError
 from claimfit.model.llmfit_catalogue import Index, IndexKey, index_bytes
 from claimfit.model.llmfit_entry import entries_from_json, model_from_entry
+from claimfit.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

@@ -10,7 +10,7 @@ import httpx2
 import pytest
 
 from claimfit.errors import ClaimfitError
-from claimfit.storage.cache import Cache, Entry, cache_folder
+from claimfit.storage.cache import Cache, Entry
 from claimfit.storage.http import Http
 from claimfit.storage.opening import open_model
 from claimfit.storage.reference import HubReference, hub_address, hub_reference, is_safe_path
@@ -240,20 +240,6 @@ def test_a_cache_that_cannot_be_written_is_no_failure(hub: Hub, tmp_path: pathli
 
     assert hub.open("hf://org/llama", XDG_CACHE_HOME=str(blocked)).architecture == "llama"
     assert hub.open("hf://org/llama", XDG_CACHE_HOME="").architecture == "llama"
-
-
-@pytest.mark.parametrize(
-    ("environment", "folder"),
-    [
-        ({"XDG_CACHE_HOME": "/x", "HOME": "/home/u"}, "/x/claimfit"),
-        ({"HOME": "/home/u"}, "/home/u/.cache/claimfit"),
-        ({"XDG_CACHE_HOME": "relative", "HOME": "/home/u"}, "/home/u/.cache/claimfit"),
-        ({}, ""),
-    ],
-)
-def test_the_cache_is_where_the_user_keeps_caches(environment: dict[str, str], folder: str) -> None:
-    """XDG first, then the home; without either nothing is kept."""
-    assert cache_folder(environment) == folder
 
 
 def test_cache_entries_are_private_and_whole(hub: Hub, tmp_path: pathlib.Path) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from claimfit.cli.arguments import Parser, add_output, count
 from claimfit.cli.model_sources import add_models_option, model_sources
-from claimfit.cli.own_files import configuration_folder, read_bytes, user_calibration
+from claimfit.cli.own_files import read_bytes, user_calibration
 from claimfit.errors import EnvironmentFailure, InputError, UsageError
 from claimfit.sizing.calibration import (
     Calibration,
@@ -24,6 +24,7 @@ from claimfit.sizing.calibration import (
 )
 from claimfit.sizing.measured import Given, Measured, Refused
 from claimfit.sizing.measurements import read_measurements
+from claimfit.storage.user_folders import configuration_folder
 
 if TYPE_CHECKING:
     import argparse

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from claimfit.errors import InputError, ModelError
 from claimfit.model.catalogue import built_in
 from claimfit.model.lookup import Sources
+from claimfit.storage.user_folders import configuration_folder
 
 if TYPE_CHECKING:
     import argparse
@@ -29,7 +30,7 @@ _LARGEST_FILE: Final = 16 << 20
 """Bytes of an overlay file: 20,000 entries with whole configurations."""
 
 # os.path, not pathlib: importing pathlib costs 5 ms of a start that may take 100.
-# ruff: noqa: PTH111, PTH113, PTH117, PTH118, PTH123
+# ruff: noqa: PTH113, PTH118, PTH123
 
 
 def add_models_option(parser: argparse.ArgumentParser) -> None:
@@ -104,10 +105,7 @@ def _warn(text: str) -> None:
 
 def _configured_file(environment: Mapping[str, str]) -> str:
     """Return the user's file of models, empty when there is none; raises MOD010 for several."""
-    base = environment.get("XDG_CONFIG_HOME", "")
-    if not os.path.isabs(base):  # the XDG specification: relative paths are to be ignored
-        base = os.path.join(environment.get("HOME") or os.path.expanduser("~"), ".config")
-    folder = os.path.join(base, "claimfit")
+    folder = configuration_folder(environment)
     found = [path for name in _CONFIGURED if os.path.isfile(path := os.path.join(folder, name))]
     if len(found) > 1:
         raise ModelError(

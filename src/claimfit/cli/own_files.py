@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from claimfit.hardware.driver_file import DriverFile
     from claimfit.sizing.calibration import Calibration
 
-__all__ = ["own_drivers", "user_calibration"]
+__all__ = ["own_drivers", "read_bytes", "user_calibration"]
 
 _LARGEST_FILE: Final = 16 << 20
 
-# ruff: noqa: PTH111, PTH113, PTH117, PTH118, PTH123  # os.path: pathlib costs 5 ms of the start
+# ruff: noqa: PTH113, PTH118, PTH123  # os.path: pathlib costs 5 ms of the start
 
 
 def own_drivers(paths: Sequence[str]) -> tuple[DriverFile, ...]:
@@ -37,20 +37,14 @@ def user_calibration(path: str, environment: Mapping[str, str]) -> Calibration |
 
     Raises `InputError` FIL101 or FIL102 for a file, CAL... for what it says.
     """
+    from claimfit.storage.user_folders import configuration_folder
+
     chosen = path or os.path.join(configuration_folder(environment), "calibration.json")
     if not path and not os.path.isfile(chosen):
         return None
     from claimfit.sizing.calibration import load_calibration
 
     return load_calibration(read_bytes(chosen).decode("utf-8", "replace"), chosen)
-
-
-def configuration_folder(environment: Mapping[str, str]) -> str:
-    """Return `$XDG_CONFIG_HOME/claimfit`; a relative value is ignored, as XDG demands."""
-    base = environment.get("XDG_CONFIG_HOME", "")
-    if not os.path.isabs(base):
-        base = os.path.join(environment.get("HOME") or os.path.expanduser("~"), ".config")
-    return os.path.join(base, "claimfit")
 
 
 def read_bytes(path: str) -> bytes:

@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import json
 import os.path
-from typing import TYPE_CHECKING, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from claimfit.model.entry import completed, entry_from_json
+from claimfit.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -20,11 +20,12 @@ Any other key is an error: a misspelt key must not lose a fact silently.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal
 
 from claimfit.errors import ModelError
 from claimfit.model.config import facts_from_config
 from claimfit.model.facts import Provenance
+from claimfit.records import NamedTuple
 
 Task = Literal["generate", "embed", "rerank"]
 Origin = Literal["catalogue", "overlay"]

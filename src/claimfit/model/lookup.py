@@ -13,10 +13,11 @@ A reference that is none of these is an error with the nearest names: never a gu
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from claimfit.errors import ModelError
 from claimfit.model.entry import LONGEST_NAME, Entry, facts_of
+from claimfit.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable

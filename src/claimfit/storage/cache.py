@@ -15,11 +15,11 @@ import tempfile
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from claimfit.storage.remote_file import RemoteFile
 
-__all__ = ["Cache", "CachedFile", "Entry", "cache_folder"]
+__all__ = ["Cache", "CachedFile", "Entry"]
 
 _VERSION: Final = 1
 _LARGEST_ENTRY_BYTES: Final = 64 << 20
@@ -32,19 +32,6 @@ class Entry(NamedTuple):
     etag: str
     segments: tuple[tuple[int, bytes], ...]
     """(offset, bytes) as they were read."""
-
-
-def cache_folder(environment: Mapping[str, str]) -> str:
-    """Return the user's cache folder of claimfit; empty when there is none.
-
-    ``$XDG_CACHE_HOME/claimfit``, else ``~/.cache/claimfit`` (XDG base directory specification:
-    a relative path in the variable is ignored).
-    """
-    base = environment.get("XDG_CACHE_HOME", "")
-    if base.startswith("/"):
-        return f"{base}/claimfit"
-    home = environment.get("HOME", "")
-    return f"{home}/.cache/claimfit" if home.startswith("/") else ""
 
 
 class Cache:

@@ -20,7 +20,7 @@ MAXIMUM_BYTES: Final = 1 << 30
 
 
 def read_cluster(source: str, stdin: BinaryIO) -> Objects:
-    """Return the objects of `source`: FILE, FOLDER (every JSON and YAML file in it), `-`, sample:NAME.
+    """Return the objects of `source`: FILE, FOLDER (JSON and YAML files in it), `-`, sample:NAME.
 
     Raises `InputError`: FIL101 cannot be read, FIL102 too large, FIL103 a folder without manifests,
     FIL104 no such sample; and what `claimfit.dra.reading` raises for the content.

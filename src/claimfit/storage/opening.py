@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from claimfit.storage.cache import Cache
     from claimfit.storage.http import Http
     from claimfit.storage.reference import HubReference
+    from claimfit.storage.user_folders import cache_folder
 
 __all__ = ["open_model"]
 
@@ -76,7 +77,7 @@ def _local(reference: str, environment: Mapping[str, str], quantization: str) ->
 def _remote(
     reference: str, environment: Mapping[str, str], http: Http | None, quantization: str
 ) -> ModelFacts:
-    from claimfit.storage.cache import Cache, cache_folder
+    from claimfit.storage.cache import Cache
     from claimfit.storage.http import Http
     from claimfit.storage.hub import DEFAULT_ENDPOINT
     from claimfit.storage.reference import hub_address, hub_reference

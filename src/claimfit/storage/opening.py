@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from claimfit.storage.cache import Cache
     from claimfit.storage.http import Http
     from claimfit.storage.reference import HubReference
-    from claimfit.storage.user_folders import cache_folder
 
 __all__ = ["open_model"]
 
@@ -81,6 +80,7 @@ def _remote(
     from claimfit.storage.http import Http
     from claimfit.storage.hub import DEFAULT_ENDPOINT
     from claimfit.storage.reference import hub_address, hub_reference
+    from claimfit.storage.user_folders import cache_folder
 
     used = http or Http()
     cache = Cache(cache_folder(environment))

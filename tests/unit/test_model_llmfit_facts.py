@@ -118,6 +118,16 @@ class TestKnownModels:
 
         assert of(LLAMA_8B, other, LLAMA_31).parameters == 8_030_261_248
 
+    def test_the_stated_context_decides_between_equal_sizes(self) -> None:
+        """Releases that differ in nothing but the context they were extended to."""
+        longer = {**DENSE, "max_position_embeddings": 262_144}
+        other = entry_from_json({"name": "a/Longer", "config": longer}, place="x", origin="overlay")
+        for context in (131_072, 262_144):
+            facts = of(LLAMA_8B._replace(context_length=context), LLAMA_31, other)
+            assert facts.context_tokens == context
+        facts = of(LLAMA_8B._replace(context_length=300_000), LLAMA_31, other)
+        assert "llmfit states a context of 300,000" in facts.notes
+
     def test_every_model_of_the_catalogue_is_known_by_its_own_sizes(self) -> None:
         """What llmfit states of a model leads back to that model's parameters and cache."""
         entries = built_in().entries()

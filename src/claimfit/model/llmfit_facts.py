@@ -101,6 +101,7 @@ def facts_from_llmfit(model: LlmfitModel, catalogue: Iterable[Entry], version: s
         )
     said = (
         Provenance("declared_parameters", f"llmfit {version}: parameters_raw"),
+        Provenance("declared_active_parameters", f"llmfit {version}: active_parameters"),
         Provenance("quantization", f"llmfit {version}: name, format and quantization"),
     )
     replaced = {source.field for source in said}
@@ -133,21 +134,26 @@ def has_architecture_of(model: LlmfitModel) -> Callable[[bytes], bool]:
 def _like_a_known_model(
     model: LlmfitModel, catalogue: Iterable[Entry], version: str
 ) -> ModelFacts | None:
-    """Return the facts of the catalogue's model that has all stated sizes and parameters."""
-    best: tuple[float, ModelFacts] | None = None
-    for entry in catalogue:
-        if not _may_be(model, entry.config):
-            continue
-        facts = facts_of(entry)
-        if _has_sizes_of(facts, model) and _explains(facts, model):
-            apart = abs(1 - (model.parameters_raw or 0) / _all_parameters(facts))
-            if best is None or apart < best[0]:
-                best = apart, facts
-    if best is None:
+    """Return the facts of the catalogue's model that has all stated sizes and parameters.
+
+    Of several the one with the stated context is taken, then the one nearest in parameters.
+    """
+    stated = model.parameters_raw or 0
+    fitting = [
+        facts
+        for facts in (facts_of(entry) for entry in catalogue if _may_be(model, entry.config))
+        if _has_sizes_of(facts, model) and _explains(facts, model)
+    ]
+    if not fitting:
         return None
-    apart, facts = best
+
+    def distance(facts: ModelFacts) -> tuple[bool, bool, float]:
+        apart = abs(1 - stated / _all_parameters(facts))
+        return apart > _TOLERANCE, facts.context_tokens != model.context_length, apart
+
+    facts = min(fitting, key=distance)
     notes = [f"llmfit {version} states the sizes of {facts.name}; its configuration is used"]
-    if apart > _TOLERANCE:
+    if distance(facts)[0]:
         notes.append(
             f"llmfit counts {model.parameters_raw:,} parameters, {facts.name} has "
             f"{_all_parameters(facts):,}: packed weights, or parts left out; sized as the latter"

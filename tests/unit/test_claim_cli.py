@@ -225,21 +225,6 @@ def test_a_device_class_of_ones_own_keeps_the_targets_vocabulary(
     assert slices["target"]["driver"] == "gpu.nvidia.com"
 
 
-def test_a_hostile_overlay_name_stays_in_its_place(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """A model name with quotes and markup is text in the header, the name a label."""
-    name = "x'; #\"&& kind: Evil"
-    entry = {"name": name, "like": MODEL}
-    path = tmp_path / "models.json"
-    path.write_text(json.dumps({"models": [entry]}), encoding="utf-8")
-    if main(["claim", name, "--models", str(path)]) == 0:
-        manifest = yaml.safe_load(capsys.readouterr().out)
-        assert manifest["kind"] == "ResourceClaim"
-    else:
-        assert "error " in capsys.readouterr().err
-
-
 def test_same_question_same_bytes(capsys: pytest.CaptureFixture[str]) -> None:
     """Nothing depends on time, order or chance."""
     outputs = []

@@ -101,4 +101,18 @@ def test_a_key_nobody_can_mean_is_refused() -> None:
 def test_json_escapes_what_terminals_act_on() -> None:
     """C1 controls, bidirectional marks and lone surrogates are escaped, letters are not."""
     text = json_text({"name": "é模\x9b\u202e\udcff"})
-    assert text == '{\n  "name": "é模\\u009b\\u202e\\udcff"\n}\n'
+    assert text == '{"name": "é模\\u009b\\u202e\\udcff"}\n'
+
+
+def test_json_is_broken_where_a_line_ends() -> None:
+    """What is flat and fits 120 columns is one line; the rest is indented, item by item."""
+    row = {"id": "nvidia-h100-sxm", "name": "x" * 60}
+    assert json_text({"rows": [row, row], "empty": []}) == (
+        "{\n"
+        '  "rows": [\n'
+        f'    {{"id": "nvidia-h100-sxm", "name": "{"x" * 60}"}},\n'
+        f'    {{"id": "nvidia-h100-sxm", "name": "{"x" * 60}"}}\n'
+        "  ],\n"
+        '  "empty": []\n'
+        "}\n"
+    )

@@ -82,7 +82,7 @@ def unmet(
     The conditions are taken in the order of the CEL expression. Raises `InputError` UNT... for a
     capacity that is no quantity.
     """
-    kind = lookup(attributes, test.kind_attribute, test.driver) if test.kinds else None
+    kind = lookup(attributes, test.kind_attribute, test.driver) if test.kind_attribute else None
     if test.kinds and kind not in test.kinds:
         return f"{test.kind_attribute} is {_shown(kind)}, not {' or '.join(test.kinds)}"
     memory = _memory(test, capacities)

@@ -21,9 +21,9 @@ LONGEST_LABEL: Final = 63
 LONGEST_SUBDOMAIN: Final = 253
 _HASH_DIGITS: Final = 6
 _CONTENT_DIGITS: Final = 8
-_LABEL: Final = re.compile(r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?", re.ASCII)
-_FOREIGN: Final = re.compile(r"[^a-z0-9]+", re.ASCII)
-_HASHED: Final = re.compile(r".*-[0-9a-f]{6}", re.ASCII | re.DOTALL)
+_LABEL: Final = r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?"
+_FOREIGN: Final = r"[^a-z0-9]+"
+_HASHED: Final = r"[a-z0-9-]*-[0-9a-f]{6}"
 _FALLBACK: Final = "model"
 
 
@@ -34,10 +34,10 @@ def generated_name(model: str, room: int = LONGEST_LABEL) -> str:
     model; the digits tell them apart where it does.
     """
     whole = model.lower()
-    if len(whole) <= room and _LABEL.fullmatch(whole) and not _HASHED.fullmatch(whole):
+    if len(whole) <= room and re.fullmatch(_LABEL, whole) and not re.fullmatch(_HASHED, whole):
         return whole
     digits = _sha256(model)[:_HASH_DIGITS]
-    readable = _FOREIGN.sub("-", whole.rpartition("/")[2]).strip("-")
+    readable = re.sub(_FOREIGN, "-", whole.rpartition("/")[2]).strip("-")
     readable = readable[: room - _HASH_DIGITS - 1].rstrip("-") or _FALLBACK
     return f"{readable}-{digits}"
 
@@ -57,7 +57,7 @@ def content_room() -> int:
 
 def check_label(text: str, place: str) -> str:
     """Return `text`, a DNS label; raises `UsageError` CLM001 otherwise."""
-    if len(text) > LONGEST_LABEL or not _LABEL.fullmatch(text):
+    if len(text) > LONGEST_LABEL or not re.fullmatch(_LABEL, text):
         raise UsageError(
             "CLM001",
             "not a DNS label",
@@ -74,7 +74,7 @@ def check_label(text: str, place: str) -> str:
 def check_subdomain(text: str, place: str) -> str:
     """Return `text`, a DNS subdomain; raises `UsageError` CLM002 otherwise."""
     labels = text.split(".")
-    fine = len(text) <= LONGEST_SUBDOMAIN and all(_LABEL.fullmatch(label) for label in labels)
+    fine = len(text) <= LONGEST_SUBDOMAIN and all(re.fullmatch(_LABEL, label) for label in labels)
     if not fine:
         raise UsageError(
             "CLM002",

@@ -154,10 +154,10 @@ def _candidate(tier: Tier, item: Candidate) -> dict[str, JsonValue]:
         entry.update(doubtful=True, text=item.text)
     if item.rate is not None:
         entry["tokensPerSecond"] = {
-            "p10": item.rate.p10,
-            "p50": item.rate.p50,
-            "p90": item.rate.p90,
-            "aggregateP50": item.rate.aggregate_p50,
+            "p10": round(item.rate.p10, 3),
+            "p50": round(item.rate.p50, 3),
+            "p90": round(item.rate.p90, 3),
+            "aggregateP50": round(item.rate.aggregate_p50, 3),
             "basis": item.rate.basis,
         }
     share = share_of(tier, item) if item.admitted else None

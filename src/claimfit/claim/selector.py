@@ -30,7 +30,7 @@ LONGEST_EXPRESSION: Final = 10_240
 """Bytes; CELSelectorExpressionMaxLength of resource.k8s.io/v1."""
 _WIDTH: Final = 88
 """Columns after which a list of products continues on the next line."""
-_IDENTIFIER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+_IDENTIFIER: Final = r"[A-Za-z_][A-Za-z0-9_]*"
 _CEL_WORDS: Final = frozenset(
     (
         *("as", "break", "const", "continue", "else", "false", "for", "function", "if", "import"),
@@ -210,5 +210,5 @@ def _split(test: DeviceTest, name: str) -> tuple[str, str]:
 
 
 def _selected(name: str) -> str:
-    plain = _IDENTIFIER.fullmatch(name) and name not in _CEL_WORDS
+    plain = re.fullmatch(_IDENTIFIER, name, re.ASCII) and name not in _CEL_WORDS
     return f".{name}" if plain else f"[{cel_string(name)}]"

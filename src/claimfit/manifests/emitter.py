@@ -13,12 +13,13 @@ from __future__ import annotations
 
 import json
 import re
+from json.encoder import encode_basestring
 from typing import TYPE_CHECKING, Final
 
 from claimfit.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Self, TypeAlias
 
     Value: TypeAlias = "Mapping[str, Value] | Sequence[Value] | str | int | bool | None"
@@ -35,20 +36,22 @@ _LONGEST_KEY: Final = 512
 # Plain scalars: a letter, `_` or `/` first, then characters that no YAML version gives a meaning
 # inside a scalar. A colon or a space must have one of them behind it, so
 # that neither `: ` nor ` #` can arise.
-_PLAIN: Final = re.compile(r"[A-Za-z_/](?:[A-Za-z0-9_./@+()=-]|[ :](?=[A-Za-z0-9_./(]))*", re.ASCII)
+_PLAIN: Final = r"[A-Za-z_/](?:[A-Za-z0-9_./@+()=-]|[ :](?=[A-Za-z0-9_./(]))*"
 # Kubernetes quantities with a binary or metric suffix. `E` and `e` are left out: readers differ on
 # exponents. No other text that starts with a digit, a sign or a dot is written plain.
-_PLAIN_QUANTITY: Final = re.compile(r"[1-9][0-9]*(?:[KMGTP]i|[kMGTPm])", re.ASCII)
+_PLAIN_QUANTITY: Final = r"[1-9][0-9]*(?:[KMGTP]i|[kMGTPm])"
 # Booleans and nulls of YAML 1.1 and 1.2 in every case, and words some readers take for floats.
 _RESERVED: Final = frozenset(
     ("y", "n", "yes", "no", "on", "off", "true", "false", "null", "inf", "infinity", "nan")
 )
+_JSON_WIDTH: Final = 120
 _SHORT_ESCAPES: Final = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 # What json.dumps leaves raw although a terminal or a line-based reader would act on it: C1
 # controls, soft hyphen, zero-width and bidirectional marks, line separators, lone surrogates.
-_UNPRINTABLE_IN_JSON: Final = re.compile(
+_UNPRINTABLE_IN_JSON: Final = (
     "[\x7f-\xa0\xad\u061c\u180e\u200b-\u200f\u2028-\u202f\u205f-\u206f\ufeff\ud800-\udfff]"
 )
+# Patterns are compiled where they are first used: compiling all of them takes 1 ms of every start.
 
 
 class Folded(str):
@@ -86,9 +89,36 @@ def yaml_text(document: Mapping[str, Value], comments: Iterable[str] = ()) -> st
 
 
 def json_text(document: Mapping[str, JsonValue]) -> str:
-    """Return `document` as indented JSON; keys keep their order, text stays readable."""
-    text = json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False)
-    return _UNPRINTABLE_IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n"
+    """Return `document` as JSON; keys keep their order, text stays readable.
+
+    Lists and objects without others inside are on one line where they fit; the rest is indented.
+    """
+    encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
+    text = _json(document, "", encode) + "\n"
+    if text.isascii() and "\x7f" not in text:
+        return text
+    return re.sub(_UNPRINTABLE_IN_JSON, lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def _json(value: JsonValue, indent: str, encode: Callable[[object], str]) -> str:
+    if isinstance(value, str):
+        return encode_basestring(value)
+    if not isinstance(value, (dict, list, tuple)) or not value:
+        return encode(value)
+    members = value.values() if isinstance(value, dict) else value
+    if not any(isinstance(item, (dict, list, tuple)) for item in members):
+        flat = encode(value)
+        if len(indent) + len(flat) <= _JSON_WIDTH:
+            return flat
+    inner = indent + "  "
+    if isinstance(value, dict):
+        items = [
+            f"{inner}{encode_basestring(key)}: {_json(item, inner, encode)}"
+            for key, item in value.items()
+        ]
+        return "{\n" + ",\n".join(items) + f"\n{indent}}}"
+    items = [inner + _json(item, inner, encode) for item in value]
+    return "[\n" + ",\n".join(items) + f"\n{indent}]"
 
 
 def comment_lines(comments: Iterable[str]) -> Iterator[str]:
@@ -163,9 +193,9 @@ def _scalar(value: Value) -> str:
 
 
 def _is_plain(text: str) -> bool:
-    if _PLAIN_QUANTITY.fullmatch(text):
+    if re.fullmatch(_PLAIN_QUANTITY, text, re.ASCII):
         return True
-    return _PLAIN.fullmatch(text) is not None and text.lower() not in _RESERVED
+    return re.fullmatch(_PLAIN, text, re.ASCII) is not None and text.lower() not in _RESERVED
 
 
 def _quoted(text: str) -> str:

@@ -32,8 +32,8 @@ _LARGEST_INT64: Final = 2**63 - 1
 _LONGEST_TEXT: Final = 512
 _LARGEST_EXPONENT: Final = 2000
 
-_SHAPE: Final = re.compile(r"[+-]?([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[+-]?[0-9]*)", re.ASCII)
-_EXPONENT: Final = re.compile(r"[eE]([+-]?[0-9]+)", re.ASCII)
+_SHAPE: Final = r"[+-]?([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[+-]?[0-9]*)"
+_EXPONENT: Final = r"[eE]([+-]?[0-9]+)"
 _DECIMAL: Final = {
     "n": -9,
     "u": -6,
@@ -83,7 +83,7 @@ class Quantity:
         """
         if len(text) > _LONGEST_TEXT:
             raise _too_large(text, place)
-        shape = _SHAPE.fullmatch(text)
+        shape = re.fullmatch(_SHAPE, text)
         if shape is None or not text:
             raise InputError("UNT001", _SYNTAX_TEXT, place=place, found=text, fix=_example(text))
         whole, fraction, suffix = shape[1], shape[2] or "", shape[3]
@@ -172,7 +172,7 @@ def _scaled(
         return min(nanos, _LARGEST_INT64 * _NANOS), "BinarySI"
     if suffix in _DECIMAL:
         return _rounded_up(digits, 9 + _DECIMAL[suffix] - fraction_digits), "DecimalSI"
-    exponent = _EXPONENT.fullmatch(suffix)
+    exponent = re.fullmatch(_EXPONENT, suffix)
     if exponent is None:
         raise InputError("UNT002", _SUFFIX_TEXT, place=place, found=text, fix=_example(text))
     power = int(exponent[1])

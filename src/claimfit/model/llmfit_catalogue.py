@@ -84,7 +84,7 @@ def index_bytes(models: Sequence[LlmfitModel], key: IndexKey) -> bytes:
 
 
 def _lines(names: Iterator[str]) -> bytes:
-    return ("\n" + "\n".join(names) + "\n").encode()
+    return ("\n" + "".join(f"{name}\n" for name in names)).encode()
 
 
 class Index:
@@ -152,7 +152,7 @@ class Index:
 
     def names(self) -> list[str]:
         """Return all names in lower case, in llmfit's order."""
-        return self._lines(self._names).decode().split("\n")[1:-1]
+        return self._lines(self._names).decode(errors="replace").split("\n")[1:-1]
 
     def positions_of(self, name: str) -> Iterator[int]:
         """Yield the positions of the models called `name`, in any case."""
@@ -179,7 +179,10 @@ class Index:
         record = self._file.read(self._records + offset, length)
         if len(record) != length or crc32(record) != checksum:
             raise self._broken("another checksum", "the checksum in its row")
-        return LlmfitModel(*json.loads(record))
+        try:
+            return LlmfitModel(*json.loads(record))
+        except (TypeError, ValueError) as error:  # written by another release of claimfit
+            raise self._broken(str(error), "the fields of a model") from error
 
 
 def _found(lines: bytes, wanted: str) -> Iterator[int]:

@@ -19,8 +19,9 @@ from claimfit.errors import (
     UsageError,
 )
 from claimfit.hardware.drivers import target
+from claimfit.sizing.memory import size
 from claimfit.sizing.plan import EngineChoice, Workload
-from claimfit.units import MIB
+from claimfit.units import MIB, Bytes
 from support.claim_needs import board, need_for
 from support.sizing_models import attention_layer, full, llama_8b, model_of
 
@@ -210,7 +211,41 @@ def test_same_becomes_constraints_in_the_words_of_the_driver() -> None:
     ):
         devices = spec_of(to=to, devices=2, same=("numaNode", "product"))
         matched = [item["matchAttribute"] for item in devices["constraints"]]
-        assert matched == [f"{to}/productName", name]
+        assert matched[:2] == [f"{to}/productName", name]
+
+
+def test_boards_and_partitions_of_one_name_are_not_mixed() -> None:
+    """An MI300X and half of one publish the same product: the kind must match as well."""
+    devices = spec_of(to="gpu.amd.com", devices=2)
+    assert [item["matchAttribute"] for item in devices["constraints"]] == [
+        "gpu.amd.com/productName",
+        "gpu.amd.com/type",
+    ]
+
+
+def test_an_engine_may_be_called_by_another_of_its_names() -> None:
+    """llama-server is llama.cpp: its devices are pipeline stages."""
+    plan = plan_claim(need_for("gpu.nvidia.com", engine=EngineChoice("llama-server"), devices=2))
+    assert plan.need.engine.name == "llama.cpp"
+    assert plan.tier.parallelism == (1, 2)
+
+
+def test_a_floor_holds_on_every_larger_device() -> None:
+    """vLLM steps larger from 70 GiB on: a floor below is asked for only if 70 GiB would do."""
+    for layers in (48, 60, 64, 66, 68, 72, 80):
+        model = model_of((attention_layer(full()),) * layers * 2)
+        tier = plan_claim(need_for("gpu.nvidia.com", model=model, min_tps=1.0, tensor=1)).tier
+        floor = tier.need.floor
+        for memory in (floor, 70 * 1024 * MIB, 80 * 1024 * MIB, 200 * 1024 * MIB):
+            if memory >= floor:
+                need = size(
+                    model,
+                    EngineChoice("vllm"),
+                    Workload(8192),
+                    board_reserve=Bytes(768 * MIB),
+                    device_memory=Bytes(memory),
+                )
+                assert need.floor <= memory
 
 
 def test_a_template_wraps_the_spec_and_a_hash_follows_it() -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from claimfit.claim.names import check_label, check_subdomain
 from claimfit.errors import UsageError
 from claimfit.records import NamedTuple
+from claimfit.sizing.engines import profiles
 
 if TYPE_CHECKING:
     from claimfit.hardware.facts import Accelerator, DeviceClassDescription, DriverDescription
@@ -57,10 +58,11 @@ class ClaimNeed(NamedTuple):
 
 
 def check_need(need: ClaimNeed) -> ClaimNeed:
-    """Return `need`, whose parts are possible together.
+    """Return `need` with the engine's canonical name, its parts being possible together.
 
     Raises `UsageError`: CLM001 name, CLM002 device class, CLM005 contradicting counts, CLM007 speed
     asked of a model that generates nothing, CLM008 too many devices, CLM014 sharing of several.
+    `SizingError` SIZ010, unknown engine.
     """
     if need.name:
         check_label(need.name, "--name")
@@ -76,7 +78,8 @@ def check_need(need: ClaimNeed) -> ClaimNeed:
             fix="leave out --min-tps; memory is asked for as it is",
         )
     _check_counts(need)
-    return need
+    engine = need.engine._replace(name=profiles(need.engine.name)[0].name)
+    return need._replace(engine=engine)
 
 
 def _check_counts(need: ClaimNeed) -> None:

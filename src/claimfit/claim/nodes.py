@@ -16,11 +16,21 @@ if TYPE_CHECKING:
 __all__ = ["match_names", "shortfall"]
 
 
-def match_names(need: ClaimNeed, devices: int) -> tuple[str, ...]:
-    """Return the attributes that all devices of a claim must share, fully qualified, in order."""
+def match_names(need: ClaimNeed, tiers: Sequence[Tier]) -> tuple[str, ...]:
+    """Return the attributes that all devices of a claim must share, fully qualified, in order.
+
+    Several devices are of one product, and of one kind where boards and their partitions, which
+    carry the same name, are both admitted.
+    """
     offered = dict(need.driver.match_attributes)
-    words = (["product"] if devices > 1 else []) + list(need.same)
-    return tuple(offered[word] for word in dict.fromkeys(words) if word in offered)
+    several = [tier for tier in tiers if tier.parallelism.devices > 1]
+    words = (["product"] if several else []) + list(need.same)
+    names = [offered[word] for word in dict.fromkeys(words) if word in offered]
+    kind = need.driver.kind_attribute
+    partitions = {item.value for item in need.driver.kinds if item.profile_attribute}
+    if any(len(tier.test.kinds) > 1 and partitions & set(tier.test.kinds) for tier in several):
+        names.append(kind if "/" in kind else f"{need.driver.name}/{kind}")
+    return tuple(names)
 
 
 def shortfall(need: ClaimNeed, tier: Tier, inventory: Inventory) -> str:
@@ -40,7 +50,7 @@ def shortfall(need: ClaimNeed, tier: Tier, inventory: Inventory) -> str:
         else:
             good.append(device)
     wanted = tier.parallelism.devices
-    most = _most_together(good, match_names(need, wanted), need.driver.name)
+    most = _most_together(good, match_names(need, [tier]), need.driver.name)
     if most >= wanted:
         return ""
     if good:

@@ -71,7 +71,7 @@ def plan_claim(need: ClaimNeed, inventory: Inventory | None = None) -> ClaimPlan
         InexpressibleError: CLM010 to CLM016, the driver cannot be asked for it.
         SizingError, ModelError: what the estimators say of the model, the engine and the workload.
     """
-    check_need(need)
+    need = check_need(need)
     _check_same(need)
     known = (*accelerators(), *need.own_accelerators)
     tiers: list[Tier] = []

@@ -7,6 +7,7 @@ reason.
 
 from __future__ import annotations
 
+from math import ceil
 from typing import TYPE_CHECKING, Final
 
 from claimfit._version import __version__
@@ -36,6 +37,7 @@ _MOST_NAMED: Final = 12
 """Accelerators that a comment names; the rest is counted."""
 _COMPONENT_NAMES: Final = {"kv_cache": "KV cache", "lora": "LoRA"}
 _GIB: Final = 1 << 30
+_MIB: Final = 1 << 20
 
 
 def claim_yaml(plan: ClaimPlan) -> str:
@@ -352,6 +354,9 @@ def _asked(tier: Tier) -> str:
         asked += f" / {account.utilization:g} utilization"
     if account.reserve:
         asked += f" + {account.reserve / _GIB:.2f} GiB driver reserve"
+    least = ceil(account.total.high / account.utilization) + account.reserve
+    if not tier.share_mib and account.floor - least > _MIB:
+        asked += ", raised to where every larger device holds it too"
     asked += f"; {account.total.expected / _GIB:.1f} GiB expected"
     if tier.test.memory_mib:
         return asked

@@ -65,10 +65,9 @@ def _spec(plan: ClaimPlan) -> dict[str, Value]:
     else:
         request["exactly"] = _exact_request(plan, plan.tier)
     devices: dict[str, Value] = {"requests": [request]}
-    most = max(tier.parallelism.devices for tier in plan.tiers)
     constraints: list[Value] = [
         {"requests": [REQUEST_NAME], "matchAttribute": name}
-        for name in match_names(plan.need, most)
+        for name in match_names(plan.need, plan.tiers)
     ]
     if constraints:
         devices["constraints"] = constraints

@@ -294,18 +294,20 @@ def _origin(plan: ClaimPlan) -> str:
 def _serve(plan: ClaimPlan) -> str:
     need = plan.need
     several = need.workload.concurrency
+    cache = f", KV cache {need.workload.kv_dtype}" if need.workload.kv_dtype else ""
     requests = f"{several} request{'s' if several > 1 else ''} at a time"
     return (
         f"context {need.workload.context_tokens}{_assumed(plan, '--context')}, "
         f"{requests}{_assumed(plan, '--concurrency')}, {_profile(plan)}"
-        f"{_assumed(plan, '--engine')}"
+        f"{_assumed(plan, '--engine')}{cache}"
     )
 
 
 def _profile(plan: ClaimPlan) -> str:
     """Return the engine profile with the engine's name as its makers write it."""
     name, _, version = plan.tier.need.engine.partition(" ")
-    return f"profile {engine_title(name)} {version}"
+    known = f"{engine_title(name)} {version}"
+    return known if "profile" in version else f"profile {known}"
 
 
 def _assumed(plan: ClaimPlan, flag: str) -> str:

@@ -1,48 +1,35 @@
-"""What a claim says about itself: the comment lines above the YAML, and the JSON document.
-
-Both are made from one plan and name every figure the claim stands on. The comments fit a screen;
-the JSON has everything: each component with its bounds and source, each accelerator with its
-reason.
-"""
+"""A claim as text: YAML under its provenance, or everything about it as JSON."""
 
 from __future__ import annotations
 
-from math import ceil
 from typing import TYPE_CHECKING, Final
 
 from claimfit._version import __version__
-from claimfit.claim.engine_flags import command, engine_flags, engine_title, share_of
+from claimfit.claim.engine_flags import command, engine_flags, share_of
+from claimfit.claim.remarks import engine_assumptions, plan_warnings, summary
 from claimfit.claim.request import claim_object, tier_name
-from claimfit.manifests.emitter import json_text, one_line, yaml_text
+from claimfit.manifests.emitter import json_text, yaml_text
 from claimfit.units.quantity import Quantity
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from claimfit.claim.planner import ClaimPlan
     from claimfit.claim.products import Candidate
     from claimfit.claim.tiers import Tier
     from claimfit.manifests.emitter import JsonValue
-    from claimfit.sizing.plan import Rate
     from claimfit.units import Estimate
 
-__all__ = ["SCHEMA", "claim_json", "claim_report", "claim_yaml", "plan_warnings"]
+__all__ = ["SCHEMA", "claim_json", "claim_report", "claim_yaml"]
 
 SCHEMA: Final = "claimfit.dev/claim/v1"
-_WIDTH: Final = 108
-"""Columns of a comment; `# ` comes before it."""
-_LABEL: Final = 9
-_MOST_SLOW: Final = 4
-_MOST_NAMED: Final = 12
-"""Accelerators that a comment names; the rest is counted."""
-_COMPONENT_NAMES: Final = {"kv_cache": "KV cache", "lora": "LoRA"}
-_GIB: Final = 1 << 30
-_MIB: Final = 1 << 20
 
 
 def claim_yaml(plan: ClaimPlan) -> str:
     """Return the manifest of `plan` under its provenance; raises what `claim_object` raises."""
-    return yaml_text(claim_object(plan), _header(plan))
+    from claimfit.claim.provenance import provenance
+
+    return yaml_text(claim_object(plan), provenance(plan))
 
 
 def claim_json(plan: ClaimPlan) -> str:
@@ -56,7 +43,7 @@ def claim_report(plan: ClaimPlan) -> dict[str, JsonValue]:
     return {
         "schemaVersion": SCHEMA,
         "generator": f"claimfit {__version__}",
-        "summary": _summary(plan),
+        "summary": summary(plan),
         "model": {
             "name": model.name,
             "repository": model.repository,
@@ -89,26 +76,6 @@ def claim_report(plan: ClaimPlan) -> dict[str, JsonValue]:
     }
 
 
-def plan_warnings(plan: ClaimPlan) -> tuple[str, ...]:
-    """Return what a user of the claim should know before applying it, each a sentence."""
-    found: dict[str, None] = {}
-    for tier in plan.tiers:
-        found.update(dict.fromkeys(tier.need.warnings))
-        for item in tier.doubtful:
-            verdict = (
-                "is admitted by its bandwidth, but its own"
-                if item.admitted
-                else ("is left out by its bandwidth, although its own")
-            )
-            speed = f"p10 is {item.rate.p10:.1f} tok/s" if item.rate else "speed is not known"
-            found[f"{item.accelerator.name} {verdict} {speed}"] = None
-    if plan.need.share:
-        found["the speed holds while no other share of the device is at work"] = None
-    if plan.need.admit_unlisted and plan.need.min_tps and not plan.tier.bandwidth:
-        found["products outside the accelerator table are admitted at unknown speed"] = None
-    return tuple(found)
-
-
 def _tier_report(plan: ClaimPlan, tier: Tier) -> dict[str, JsonValue]:
     need, account = plan.need, tier.need
     memory: dict[str, JsonValue] = {
@@ -116,7 +83,7 @@ def _tier_report(plan: ClaimPlan, tier: Tier) -> dict[str, JsonValue]:
         "total": _estimate(account.total),
         "utilization": account.utilization,
         "reserveBytes": int(account.reserve),
-        "asked": str(Quantity.of_mib(_floor_mib(tier))),
+        "asked": str(Quantity.of_mib(tier.asked_mib)),
         "kvBytesPerToken": account.kv_bytes_per_token,
     }
     report: dict[str, JsonValue] = {
@@ -168,152 +135,6 @@ def _candidate(tier: Tier, item: Candidate) -> dict[str, JsonValue]:
     return entry
 
 
-def _estimate(value: Estimate) -> dict[str, JsonValue]:
-    return {
-        "lowBytes": int(value.low),
-        "expectedBytes": int(value.expected),
-        "highBytes": int(value.high),
-        "basis": value.basis,
-        "source": value.source,
-    }
-
-
-def _floor_mib(tier: Tier) -> int:
-    return tier.share_mib or tier.need.floor.mib_up
-
-
-def _summary(plan: ClaimPlan) -> str:
-    counts = [str(tier.parallelism.devices) for tier in plan.tiers]
-    number = " or ".join(filter(None, (", ".join(counts[:-1]), counts[-1])))
-    noun = "device" if counts == ["1"] else "devices"
-    part = "a share of " if plan.need.share else ""
-    engine = engine_title(plan.need.engine.name)
-    return (
-        f"{plan.need.model.name} for {engine} on {part}{number} {noun} of "
-        f"{plan.need.device_class.name}"
-    )
-
-
-def _header(plan: ClaimPlan) -> Iterable[str]:
-    need, model = plan.need, plan.need.model
-    yield f"{one_line(_summary(plan))}{_assumed(plan, '--target')}"
-    active = ""
-    if model.is_mixture:
-        active = f", {_billions(model.active_parameters)} active per token"
-    yield from _line(
-        "model",
-        f"{_billions(model.parameters)} parameters{active}, "
-        f"{need.workload.quantization or model.quantization}; from {_origin(plan)}",
-    )
-    yield from _line("serve", _serve(plan))
-    for tier in plan.tiers:
-        yield from _tier_lines(plan, tier)
-    for warning in plan_warnings(plan):
-        yield from _line("warning", warning)
-    assumed = "; ".join(_engine_assumptions(plan))
-    if assumed:
-        yield from _line("assumed", assumed)
-    checked = f", checked against {plan.cluster}" if plan.cluster else ""
-    yield from _line(
-        "made by", f"claimfit {__version__}, accelerator table {plan.table_version}{checked}"
-    )
-
-
-def _tier_lines(plan: ClaimPlan, tier: Tier) -> Iterable[str]:
-    devices = tier.parallelism.devices
-    several = len(plan.tiers) > 1
-    if several:
-        yield from _line("tier", f"{tier_name(tier)}: {_split(tier)}")
-    elif devices > 1:
-        yield from _line("devices", _split(tier))
-        small = next((item for item in plan.refused if item.devices == 1), None)
-        if small is not None:
-            yield from _line("", f"not 1: {small.reason}")
-    yield from _line("memory", _memory(tier))
-    yield from _line("", _asked(tier))
-    if plan.need.min_tps and not (several and tier is not plan.tier):
-        yield from _line("speed", _speed(plan, tier))
-    yield from _line("admits", _named([item.accelerator.name for item in tier.admitted]))
-    near: dict[str, list[str]] = {}
-    for item in tier.near_misses:
-        near.setdefault(item.text, []).append(item.accelerator.name)
-    if near:
-        yield from _line("misses", "; ".join(_missed(*item) for item in near.items()))
-    slow = [item for item in tier.candidates if item.reason == "speed"]
-    if slow:
-        yield from _line("too slow", _slow(slow))
-    yield from _line("start", command(plan.need, tier))
-    shares = [(item, share_of(tier, item)) for item in tier.admitted]
-    known = [f"{share:g} on {item.accelerator.name}" for item, share in shares if share]
-    if known and plan.need.engine.name != "llama.cpp":
-        yield from _line("share", f"--gpu-memory-utilization {_named(known)}")
-
-
-def _missed(text: str, names: Sequence[str]) -> str:
-    """Return who is short of the floor by how much; `text` is what each of `names` lacks."""
-    if len(names) > 1:
-        text = text.replace("publishes", "publish", 1).replace("has", "have", 1)
-    return f"{', '.join(names)} {text}"
-
-
-def _slow(candidates: Sequence[Candidate]) -> str:
-    """Return the candidates that are large enough but too slow, the fastest first."""
-    ranked = sorted(
-        candidates, key=lambda item: (-(item.rate.p10 if item.rate else 0.0), item.accelerator.id)
-    )
-    named = [f"{item.accelerator.name} ({item.text})" for item in ranked[:_MOST_SLOW]]
-    more = len(ranked) - _MOST_SLOW
-    return ", ".join(named) + (f" and {more} more" if more > 0 else "")
-
-
-def _split(tier: Tier) -> str:
-    parallelism = tier.parallelism
-    parts = []
-    if parallelism.tensor > 1 or parallelism.pipeline == 1:
-        parts.append(f"tensor-parallel {parallelism.tensor}")
-    if parallelism.pipeline > 1:
-        parts.append(f"{parallelism.pipeline} pipeline stages")
-    noun = "device" if parallelism.devices == 1 else "devices of one product"
-    return f"{parallelism.devices} {noun}, {', '.join(parts)}"
-
-
-def _origin(plan: ClaimPlan) -> str:
-    model = plan.need.model
-    if model.origin == "catalogue":
-        after = "" if model.repository == model.name else f", after {model.repository}"
-        return f"the catalogue{after}"
-    return {
-        "gguf": "the file's header",
-        "folder": "config.json",
-        "remote": f"config.json of {model.repository}",
-        "overlay": "your models file",
-        "llmfit": "llmfit's catalogue",
-    }[model.origin]
-
-
-def _serve(plan: ClaimPlan) -> str:
-    need = plan.need
-    several = need.workload.concurrency
-    cache = f", KV cache {need.workload.kv_dtype}" if need.workload.kv_dtype else ""
-    requests = f"{several} request{'s' if several > 1 else ''} at a time"
-    return (
-        f"context {need.workload.context_tokens}{_assumed(plan, '--context')}, "
-        f"{requests}{_assumed(plan, '--concurrency')}, {_profile(plan)}"
-        f"{_assumed(plan, '--engine')}{cache}"
-    )
-
-
-def _profile(plan: ClaimPlan) -> str:
-    """Return the engine profile with the engine's name as its makers write it."""
-    name, _, version = plan.tier.need.engine.partition(" ")
-    known = f"{engine_title(name)} {version}"
-    return known if "profile" in version else f"profile {known}"
-
-
-def _assumed(plan: ClaimPlan, flag: str) -> str:
-    return f" (assumed: {flag})" if flag in plan.need.assumed else ""
-
-
 def _assumptions(plan: ClaimPlan) -> Iterable[JsonValue]:
     need = plan.need
     values: dict[str, JsonValue] = {
@@ -325,95 +146,15 @@ def _assumptions(plan: ClaimPlan) -> Iterable[JsonValue]:
     }
     for flag in need.assumed:
         yield {"flag": flag, "value": values.get(flag)}
-    for text in _engine_assumptions(plan):
+    for text in engine_assumptions(plan):
         yield {"text": text}
 
 
-def _engine_assumptions(plan: ClaimPlan) -> Iterable[str]:
-    """Return what the account assumes of the engine; a share replaces its utilization."""
-    found = dict.fromkeys(text for tier in plan.tiers for text in tier.need.assumptions)
-    return [
-        text
-        for text in found
-        if not (plan.need.share and text.startswith("--gpu-memory-utilization"))
-    ]
-
-
-def _memory(tier: Tier) -> str:
-    parts = " + ".join(
-        f"{_COMPONENT_NAMES.get(item.name, item.name)} {item.bytes.high / _GIB:.1f}"
-        for item in tier.need.components
-        if item.bytes.high
-    )
-    each = " a device" if tier.parallelism.devices > 1 else ""
-    return f"{parts} = {tier.need.total.high / _GIB:.1f} GiB{each} at most"
-
-
-def _asked(tier: Tier) -> str:
-    account = tier.need
-    asked = f"asks for {Quantity.of_mib(_floor_mib(tier))} = {account.total.high / _GIB:.1f}"
-    if not tier.share_mib and account.utilization < 1:
-        asked += f" / {account.utilization:g} utilization"
-    if account.reserve:
-        asked += f" + {account.reserve / _GIB:.2f} GiB driver reserve"
-    least = ceil(account.total.high / account.utilization) + account.reserve
-    if not tier.share_mib and account.floor - least > _MIB:
-        asked += ", raised to where every larger device holds it too"
-    asked += f"; {account.total.expected / _GIB:.1f} GiB expected"
-    if tier.test.memory_mib:
-        return asked
-    return f"{asked}; the driver publishes no memory, so products are named"
-
-
-def _speed(plan: ClaimPlan, tier: Tier) -> str:
-    floor = f"{plan.need.min_tps:g} tok/s{_assumed(plan, '--min-tps')}"
-    streams = plan.need.workload.concurrency
-    if streams > 1:
-        floor += f" for each of {streams} streams, {plan.need.min_tps * streams:g} together,"
-    if tier.bandwidth is not None:
-        return f"{floor} at p10: {tier.bandwidth.equation}"
-    rated = [item for item in tier.admitted if item.rate is not None]
-    if not rated:
-        return f"{floor}: no listed product is known to reach it"
-    slowest = min(rated, key=lambda item: item.rate.p10 if item.rate else 0.0)
-    assert slowest.rate is not None  # noqa: S101  # chosen among the rated, for the type checker
-    big = sum(1 for item in tier.candidates if item.reason != "memory")
-    return (
-        f"{floor} at p10: {len(rated)} of {big} products that are large enough reach it; slowest "
-        f"{slowest.accelerator.name}, {_equation(slowest.rate)}"
-    )
-
-
-def _equation(speed: Rate) -> str:
-    terms = " + ".join(f"{name} {value:.1f}" for name, value in speed.terms if value >= 0.05)
-    read = f"{speed.active_bytes / 1e9:.1f} GB of weights"
-    if speed.kv_bytes:
-        read += f" and {speed.kv_bytes / 1e9:.2f} GB of cache"
-    figures = f"p10 {speed.p10:.0f}, p50 {speed.p50:.0f} tok/s"
-    return f"{figures} = 1000 / ({terms} ms), reading {read} a step"
-
-
-def _named(names: Sequence[str]) -> str:
-    if not names:
-        return "no listed product"
-    more = len(names) - _MOST_NAMED
-    shown = ", ".join(names[:_MOST_NAMED])
-    return f"{shown} and {more} more" if more > 0 else shown
-
-
-def _billions(parameters: int) -> str:
-    if parameters < 10**9:
-        return f"{parameters / 1e6:.0f} M"
-    return f"{parameters / 1e9:.1f} B"
-
-
-def _line(label: str, text: str) -> Iterable[str]:
-    """Yield `text` under `label`, broken at spaces so that values stay whole."""
-    head = label.ljust(_LABEL) if len(label) < _LABEL else f"{label} "
-    line = head
-    for word in one_line(text).split(" "):
-        if len(line) + len(word) > _WIDTH and line != head:
-            yield line.rstrip()
-            head = line = " " * _LABEL
-        line += f"{word} "
-    yield line.rstrip()
+def _estimate(value: Estimate) -> dict[str, JsonValue]:
+    return {
+        "lowBytes": int(value.low),
+        "expectedBytes": int(value.expected),
+        "highBytes": int(value.high),
+        "basis": value.basis,
+        "source": value.source,
+    }

@@ -40,6 +40,11 @@ class Tier(NamedTuple):
     candidates: tuple[Candidate, ...]
 
     @property
+    def asked_mib(self) -> int:
+        """Memory that one device must have: the share of it, or the floor."""
+        return self.share_mib or self.need.floor.mib_up
+
+    @property
     def admitted(self) -> tuple[Candidate, ...]:
         """Accelerators of the table that the selector lets in."""
         return tuple(item for item in self.candidates if item.admitted)

@@ -65,7 +65,8 @@ def run(argv: list[str]) -> int:
             "CLI001", "which model?", expected="MODEL", fix="claimfit models lists the known ones"
         )
     plan = _plan(arguments)
-    from claimfit.claim.report import claim_json, claim_yaml, plan_warnings
+    from claimfit.claim.remarks import plan_warnings
+    from claimfit.claim.report import claim_json, claim_yaml
 
     sys.stdout.write(claim_json(plan) if arguments.output == "json" else claim_yaml(plan))
     for warning in plan_warnings(plan):

@@ -85,7 +85,8 @@ def _from_llmfit(
     from claimfit.model.llmfit_facts import (
         facts_from_llmfit,
         find_in_llmfit,
-        has_architecture_of,
+        may_be_in,
+        may_share,
     )
     from claimfit.storage.llmfit_dump import ask, installation
 
@@ -95,7 +96,7 @@ def _from_llmfit(
     model = ask(lambda index: find_in_llmfit(reference, index), installed, environment, _warn)
     if model is None:
         return None
-    known = catalogue.entries(has_architecture_of(model))
+    known = catalogue.entries_with(may_be_in(model), may_share(model))
     return facts_from_llmfit(model, known, installed.version)
 
 

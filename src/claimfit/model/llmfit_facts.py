@@ -16,7 +16,6 @@ model.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final
 
 from claimfit.errors import InputError, ModelError
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from claimfit.model.llmfit_catalogue import Index
     from claimfit.model.llmfit_entry import LlmfitModel
 
-__all__ = ["facts_from_llmfit", "find_in_llmfit", "has_architecture_of"]
+__all__ = ["facts_from_llmfit", "find_in_llmfit", "may_be_in", "may_share"]
 
 _TOLERANCE: Final = 0.01
 """How far counted and stated parameters may be apart; the catalogue is held to the same."""
@@ -55,7 +54,12 @@ _WIDEST_FEED_FORWARD: Final = 16
 _DEFAULT_CONTEXT: Final = 4096
 """What llmfit records where it read no configuration; 5,529 of 15,855 entries have it."""
 
-_MODEL_TYPE: Final = re.compile(rb'"model_type": ?"([^"]+)"')
+_MODEL_TYPE: Final = b'"model_type":'
+
+_NONE: Final = (False, False, 0.0)
+
+_COMPARED: Final = ("num_hidden_layers", "num_attention_heads", "hidden_size", "vocab_size")
+"""Sizes that configurations spell as llmfit does; where they do not, all facts are compared."""
 
 _REQUIRED: Final = ("num_hidden_layers", "num_attention_heads", "architecture", "parameters_raw")
 _SHAPE: Final = ("num_key_value_heads", "head_dim", "hidden_size", "vocab_size")
@@ -116,19 +120,40 @@ def facts_from_llmfit(model: LlmfitModel, catalogue: Iterable[Entry], version: s
     )
 
 
-def has_architecture_of(model: LlmfitModel) -> Callable[[bytes], bool]:
-    """Return the test of a catalogue file's text for configurations that `model` may share.
-
-    Parsing all files takes 10 ms of a cold start, looking for the model types in them one.
-    """
+def may_be_in(model: LlmfitModel) -> Callable[[bytes], bool]:
+    """Return the test of a catalogue file's text: does it name a model type like `model`'s?"""
 
     def relevant(text: bytes) -> bool:
-        return any(
-            _same_architecture(name.decode(errors="replace"), model)
-            for name in set(_MODEL_TYPE.findall(text))
-        )
+        seen = set()
+        at = text.find(_MODEL_TYPE)
+        while at >= 0:
+            start = text.find(b'"', at + len(_MODEL_TYPE)) + 1
+            seen.add(text[start : text.find(b'"', start)])
+            at = text.find(_MODEL_TYPE, start)
+        return any(_same_architecture(name.decode(errors="replace"), model) for name in seen)
 
     return relevant
+
+
+def may_share(model: LlmfitModel) -> Callable[[dict[str, object]], bool]:
+    """Return the test of a configuration: does none of its sizes contradict `model`?
+
+    Cheap, before facts are made; `facts_from_llmfit` compares all sizes.
+    """
+
+    def may_be(config: dict[str, object]) -> bool:
+        text = config.get("text_config")
+        sizes = {**config, **text} if isinstance(text, dict) else config
+        model_type = sizes.get("model_type")
+        if isinstance(model_type, str) and not _same_architecture(model_type, model):
+            return False
+        for field in _COMPARED:
+            stated = getattr(model, field)
+            if stated and sizes.get(field, stated) != stated:
+                return False
+        return True
+
+    return may_be
 
 
 def _like_a_known_model(
@@ -138,22 +163,23 @@ def _like_a_known_model(
 
     Of several the one with the stated context is taken, then the one nearest in parameters.
     """
-    stated = model.parameters_raw or 0
-    fitting = [
-        facts
-        for facts in (facts_of(entry) for entry in catalogue if _may_be(model, entry.config))
-        if _has_sizes_of(facts, model) and _explains(facts, model)
-    ]
-    if not fitting:
+    may_be = may_share(model)
+    best: tuple[tuple[bool, bool, float], ModelFacts] | None = None
+    for entry in catalogue:
+        if not may_be(entry.config):
+            continue
+        facts = facts_of(entry)
+        if _has_sizes_of(facts, model) and _explains(facts, model):
+            distance = _distance(facts, model)
+            if best is None or distance < best[0]:
+                best = distance, facts
+            if distance == _NONE:
+                break
+    if best is None:
         return None
-
-    def distance(facts: ModelFacts) -> tuple[bool, bool, float]:
-        apart = abs(1 - stated / _all_parameters(facts))
-        return apart > _TOLERANCE, facts.context_tokens != model.context_length, apart
-
-    facts = min(fitting, key=distance)
+    (counts_differ, _, _), facts = best
     notes = [f"llmfit {version} states the sizes of {facts.name}; its configuration is used"]
-    if distance(facts)[0]:
+    if counts_differ:
         notes.append(
             f"llmfit counts {model.parameters_raw:,} parameters, {facts.name} has "
             f"{_all_parameters(facts):,}: packed weights, or parts left out; sized as the latter"
@@ -163,18 +189,10 @@ def _like_a_known_model(
     return facts._replace(notes=(*facts.notes, *notes))
 
 
-def _may_be(model: LlmfitModel, config: dict[str, object]) -> bool:
-    """Return whether no size in `config` contradicts `model`; cheap, before facts are made."""
-    text = config.get("text_config")
-    sizes = {**config, **text} if isinstance(text, dict) else config
-    model_type = sizes.get("model_type")
-    if isinstance(model_type, str) and not _same_architecture(model_type, model):
-        return False
-    for field in ("num_hidden_layers", "num_attention_heads", "hidden_size", "vocab_size"):
-        stated = getattr(model, field)
-        if stated and sizes.get(field, stated) != stated:
-            return False
-    return True
+def _distance(facts: ModelFacts, model: LlmfitModel) -> tuple[bool, bool, float]:
+    """Return how far `facts` are from `model`: count apart, context apart, how far the count."""
+    apart = abs(1 - (model.parameters_raw or 0) / _all_parameters(facts))
+    return apart > _TOLERANCE, facts.context_tokens != model.context_length, apart
 
 
 def _has_sizes_of(facts: ModelFacts, model: LlmfitModel) -> bool:

@@ -8,7 +8,6 @@ trained in. Whatever was decided against the label is said in a note; ``--quant`
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final
 
 from claimfit.errors import ModelError
@@ -44,9 +43,10 @@ _FLOATS: Final = {"bf16": "BF16", "fp16": "F16", "f16": "F16", "fp32": "F32", "f
 _UNSIZED: Final = ("exl2", "exl3", "hqq", "aqlm", "quip", "vptq", "hifp4", "ternary")
 """Words for schemes whose bits per weight a name does not tell."""
 
-_WORD: Final = re.compile(r"[a-z0-9]+")
-_BITS: Final = re.compile(r"(?<![0-9.])([2-8])-?bit(?![a-z0-9])")
-_FRACTION_OF_BITS: Final = re.compile(r"[0-9]\.[0-9]+-?(?:bit|bpw)")
+_GGUF: Final = frozenset({"iq", "tq", "ud", *(f"q{bits}" for bits in range(1, 9))})
+"""First two characters of the words that GGUF types begin with."""
+
+_BITS: Final = frozenset("2345678")
 
 
 class StoredQuantization(NamedTuple):
@@ -61,10 +61,9 @@ class StoredQuantization(NamedTuple):
 
 def stored_quantization(model: LlmfitModel, native: str) -> StoredQuantization:
     """Return what the files of `model` are stored in; `native` is what it was trained in."""
-    name = model.name.rpartition("/")[2].lower()
-    words = _WORD.findall(name)
+    words, bits = _words(model.name.rpartition("/")[2].lower())
     label = model.quantization
-    named = _named(model, name, words)
+    named = _named(model, words, bits if bits in _BITS else "")
     if named:
         note = "" if _means(label, named) else f"by its name, llmfit's label is {label}"
         return StoredQuantization(named, _said(named, note), quantization(named).value_bits > 0)
@@ -74,9 +73,8 @@ def stored_quantization(model: LlmfitModel, native: str) -> StoredQuantization:
         note = f"by llmfit's label {label}; a GGUF repository holds several files"
         known = _known(label) or native
         return StoredQuantization(known, _said(known, note), packed=False)
-    fraction = _FRACTION_OF_BITS.search(name)
     unsized = next((word for word in words if word.startswith(_UNSIZED)), "")
-    unsized = unsized or (fraction[0] if fraction else "")
+    unsized = unsized or (f"{bits} bits" if "." in bits else "")
     if unsized:
         note = f"sized as {native}: the name says {unsized}, whose size is not known"
         return StoredQuantization("", f"{note} (--quant)", packed=True)
@@ -86,11 +84,22 @@ def stored_quantization(model: LlmfitModel, native: str) -> StoredQuantization:
     return StoredQuantization("", _said(native, note), packed=False)
 
 
-def _named(model: LlmfitModel, name: str, words: list[str]) -> str:
+def _words(name: str) -> tuple[list[str], str]:
+    """Return the words of the lower-case `name`, and the number that stands before ``bit``."""
+    kept = "".join(
+        char if char.isascii() and (char.isalnum() or char == ".") else " " for char in name
+    )
+    bits = ""
+    for part in kept.replace(" bit", "bit").split():
+        number = part[:-3]
+        if part.endswith(("bit", "bpw")) and number.replace(".", "", 1).isdigit():
+            bits = number if part.endswith("bit") or "." in number else bits
+    return kept.replace(".", " ").split(), bits
+
+
+def _named(model: LlmfitModel, words: list[str], bits: str) -> str:
     """Return the quantization that a word of the name says, empty when none does."""
     mlx = model.format == "mlx" or "mlx" in words or model.name.startswith("mlx-community/")
-    found = _BITS.search(name)
-    bits = found[1] if found else ""
     for beginning, scheme in _CHECKPOINTS:
         if any(word.startswith(beginning) for word in words):
             if mlx and _known(f"MLX-{scheme}"):
@@ -100,10 +109,12 @@ def _named(model: LlmfitModel, name: str, words: list[str]) -> str:
         return _known(f"MLX-{bits}BIT")
     if bits and "bnb" in words:
         return "BNB-NF4" if bits == "4" else _known(f"BNB-INT{bits}")
-    joined = "-" + "-".join(words) + "-"
-    for gguf in sorted(names(), key=len, reverse=True):
-        if quantization(gguf).family == "gguf" and f"-{gguf.lower().replace('_', '-')}-" in joined:
-            return gguf
+    if any(word[:2] in _GGUF for word in words):
+        joined = "-" + "-".join(words) + "-"
+        for gguf in sorted(names(), key=len, reverse=True):
+            spelled = f"-{gguf.lower().replace('_', '-')}-"
+            if spelled in joined and quantization(gguf).family == "gguf":
+                return gguf
     return next((_FLOATS[word] for word in words if word in _FLOATS), "")
 
 

@@ -280,3 +280,13 @@ def test_parallelism_counts_pipeline_stages() -> None:
     assert Parallelism(4, 2).devices == 8
     verdict = judge(QUESTION._replace(pipeline=2, tensor=4), H100, Bytes(80 * GIB), 8, NO_RESERVE)
     assert verdict.devices_per_replica == 8
+
+
+def test_a_board_that_the_engine_refuses_does_not_fit() -> None:
+    """vLLM needs compute capability 7.5 for FP8 weights; a V100 is 7.0, whatever its memory."""
+    question = QUESTION._replace(workload=Workload(8192, quantization="FP8"))
+
+    verdict = judge(question, accelerator("nvidia-v100-sxm2-32"), Bytes(200 * GIB), 8, NO_RESERVE)
+
+    assert verdict.reason == "engine"
+    assert "from compute capability 7.5 on, this is 7.0" in verdict.text

@@ -56,6 +56,17 @@ class ClaimNeed(NamedTuple):
     assumed: tuple[str, ...] = ()
     """Flags that the user did not give and whose defaults the plan stands on."""
 
+    @property
+    def quantization(self) -> str:
+        """Canonical name or spelling of the weights that are served."""
+        return self.workload.quantization or self.model.quantization
+
+    @property
+    def names_products(self) -> bool:
+        """Whether the selector lists products: for speed without bandwidth, or without memory."""
+        speed_by_product = bool(self.min_tps) and not self.driver.bandwidth_attribute
+        return speed_by_product or not self.driver.memory_capacity
+
 
 def check_need(need: ClaimNeed) -> ClaimNeed:
     """Return `need` with the engine's canonical name, its parts being possible together.

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from claimfit.claim.device_test import ProductTerm
 from claimfit.records import NamedTuple
 from claimfit.sizing.speed import rate_of
+from claimfit.sizing.support import engine_refusal
 from claimfit.sizing.traffic import step_traffic
 from claimfit.units.quantity import Quantity
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Candidate", "Reason", "judged", "product_terms"]
 
-Reason = Literal["admitted", "memory", "unknown", "speed", "namesake"]
+Reason = Literal["admitted", "memory", "unknown", "engine", "speed", "namesake"]
 
 _NEAR_MISS: Final = 0.03
 """Share of the floor; boards sold as one size publish 0.4 to 2.9 % less than it."""
@@ -50,6 +51,8 @@ class Candidate(NamedTuple):
     """Short of the memory floor by at most 3 %."""
     doubtful: bool = False
     """The bandwidth it publishes and its own p10 disagree about the speed floor."""
+    refusal: str = ""
+    """Why the engine does not start on it, where no selector could keep it out."""
     silent: bool = False
     """It publishes no memory at all (GB10, Gaudi, TPU): no selector on memory matches it."""
 
@@ -150,6 +153,10 @@ def _verdict(
         text = f"{verb} {memory_mib}Mi, {short} short of {Quantity.of_mib(floor_mib)}"
         near = floor_mib - memory_mib <= _NEAR_MISS * floor_mib
         return offered._replace(reason="memory", text=text, near_miss=near)
+    refusal = engine_refusal(need.engine, need.quantization, accelerator)
+    if refusal and need.names_products:
+        return offered._replace(reason="engine", text=refusal)
+    offered = offered._replace(refusal=refusal)
     if not need.min_tps:
         return offered._replace(reason="admitted")
     speed = speed_on(accelerator)

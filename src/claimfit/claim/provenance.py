@@ -192,7 +192,7 @@ def _speed(plan: ClaimPlan, tier: Tier) -> str:
         return f"{floor}: no listed product is known to reach it"
     slowest = min(rated, key=lambda item: item.rate.p10 if item.rate else 0.0)
     assert slowest.rate is not None  # noqa: S101  # chosen among the rated, for the type checker
-    big = sum(1 for item in tier.candidates if item.reason != "memory")
+    big = sum(1 for item in tier.candidates if item.reason not in {"memory", "engine"})
     return (
         f"{floor} at p10: {len(rated)} of {big} products that are large enough reach it; slowest "
         f"{slowest.accelerator.name}, {_equation(slowest.rate)}"

@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING
 from claimfit.claim.engine_flags import engine_title
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from claimfit.claim.planner import ClaimPlan
+    from claimfit.claim.tiers import Tier
 
 __all__ = ["engine_assumptions", "plan_warnings", "summary"]
 
@@ -38,11 +41,23 @@ def plan_warnings(plan: ClaimPlan) -> tuple[str, ...]:
             )
             speed = f"p10 is {item.rate.p10:.1f} tok/s" if item.rate else "speed is not known"
             found[f"{item.accelerator.name} {verdict} {speed}"] = None
+        found.update(dict.fromkeys(_admitted_in_vain(tier)))
     if plan.need.share:
         found["the speed holds while no other share of the device is at work"] = None
     if plan.need.admit_unlisted and plan.need.min_tps and not plan.tier.bandwidth:
         found["products outside the accelerator table are admitted at unknown speed"] = None
     return tuple(found)
+
+
+def _admitted_in_vain(tier: Tier) -> Iterator[str]:
+    """Yield a sentence for the boards that no selector keeps out and no engine starts on."""
+    boards: dict[str, list[str]] = {}
+    for item in tier.candidates:
+        if item.admitted and item.refusal:
+            boards.setdefault(item.refusal, []).append(item.accelerator.name)
+    for refusal, names in boards.items():
+        verb = "is" if len(names) == 1 else "are"
+        yield f"{', '.join(names)} {verb} admitted, but {refusal}"
 
 
 def engine_assumptions(plan: ClaimPlan) -> list[str]:

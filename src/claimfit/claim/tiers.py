@@ -9,7 +9,6 @@ from claimfit.claim.device_test import DeviceTest
 from claimfit.claim.products import Candidate, judged, product_terms
 from claimfit.errors import InexpressibleError
 from claimfit.records import NamedTuple
-from claimfit.sizing.engines import profile
 from claimfit.sizing.memory import size
 from claimfit.sizing.speed import bandwidth_floor
 from claimfit.units import MIB, Bytes
@@ -87,7 +86,7 @@ def tier(need: ClaimNeed, accelerators: Iterable[Accelerator], parallelism: Para
         bandwidth_gbs=gbs,
     )
     kinds: DeviceTest | None = None
-    if (need.min_tps and not bandwidth) or not driver.memory_capacity:
+    if need.names_products:
         if need.share:
             candidates = tuple(_without_memory(item) for item in candidates)
         test, candidates = _with_products(need, test, candidates)
@@ -99,32 +98,14 @@ def tier(need: ClaimNeed, accelerators: Iterable[Accelerator], parallelism: Para
 
 
 def memory_need(need: ClaimNeed, parallelism: Parallelism) -> DeviceNeed:
-    """Return the account with the smallest floor from which on every device holds the model.
-
-    Engines take larger steps on larger devices, so that the need grows with the device. A floor
-    below such a boundary is right only if what the devices above it need is published by all of
-    them, that is, if their need stays below the boundary.
-    """
-    reserve = Bytes(need.driver.board_reserve_mib * MIB)
-    classes = profile(need.engine).batch
-
-    def on(device_bytes: int) -> DeviceNeed:
-        return size(
-            need.model,
-            need.engine,
-            need.workload,
-            parallelism,
-            board_reserve=reserve,
-            device_memory=Bytes(device_bytes),
-        )
-
-    chosen = on(classes[-1].from_bytes)
-    for below, above in zip(reversed(classes[:-1]), reversed(classes[1:]), strict=True):
-        smaller = on(below.from_bytes)
-        if chosen.floor > above.from_bytes or smaller.floor >= above.from_bytes:
-            return chosen._replace(floor=Bytes(max(chosen.floor, above.from_bytes)))
-        chosen = smaller
-    return chosen
+    """Return the account whose floor holds the model on every device that publishes it."""
+    return size(
+        need.model,
+        need.engine,
+        need.workload,
+        parallelism,
+        board_reserve=Bytes(need.driver.board_reserve_mib * MIB),
+    )
 
 
 def _share_mib(need: ClaimNeed, account: DeviceNeed) -> int:

@@ -9,6 +9,7 @@ from claimfit.sizing.memory import size
 from claimfit.sizing.parallel import tensor_sizes
 from claimfit.sizing.plan import Parallelism
 from claimfit.sizing.speed import rate
+from claimfit.sizing.support import engine_refusal
 from claimfit.units import MIB, Bytes
 
 if TYPE_CHECKING:
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
 
 __all__ = ["FitQuestion", "Verdict", "judge"]
 
-Reason = Literal["fits", "memory", "speed", "count", "unknown-memory", "zero-memory", "parallelism"]
+Reason = Literal[
+    "fits", "memory", "speed", "engine", "count", "unknown-memory", "zero-memory", "parallelism"
+]
 
 
 class FitQuestion(NamedTuple):
@@ -86,6 +89,11 @@ def judge(
         return _unanswered("unknown-memory", "publishes no memory and is not in the table")
     if memory == 0:
         return _unanswered("zero-memory", "publishes 0 memory: the driver could not read it")
+    if accelerator is not None:
+        weights = question.workload.quantization or question.model.quantization
+        refusal = engine_refusal(question.engine, weights, accelerator)
+        if refusal:
+            return _unanswered("engine", refusal)
     together = min(devices, 1) if alone else devices
     sizes, refusal = _sizes(question, together)
     if not sizes:

@@ -9,6 +9,7 @@ an interrupted build leaves nothing half done.
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import json
 import os
 import re
@@ -17,11 +18,25 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-__all__ = ["DEFAULT_VERSION", "BuildError", "build_all", "etcd", "go_program", "program"]
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = [
+    "DEFAULT_VERSION",
+    "JUDGED",
+    "BuildError",
+    "build_all",
+    "etcd",
+    "go_program",
+    "judge",
+    "program",
+]
 
 DEFAULT_VERSION: Final = "v1.36.3"
+JUDGED: Final = {34: "v0.34.13", 35: "v0.35.10", 36: "v0.36.3", 37: "v0.37.2"}
+"""The modules that judge each minor."""
 _ETCD: Final = "v3.6.7"
 _STAGING: Final = re.compile(r"^\s*(k8s\.io/[\w.-]+) v0\.0\.0\s*(?://.*)?$", re.MULTILINE)
 _LIMIT_SECONDS: Final = 40 * 60
@@ -59,6 +74,21 @@ def program(name: str, version: str = DEFAULT_VERSION) -> Path:
     return _built(target, _kubernetes_module(version), f"k8s.io/kubernetes/cmd/{name}", flags)
 
 
+def judge(sources: Path, minor: int) -> Path:
+    """Return the path of the judge in `sources`, built for a minor of Kubernetes if needed.
+
+    The same source builds against the published modules of every minor; where one lacks a name,
+    the build tag `minorNN` chooses another file. A changed source is built anew.
+    """
+    version = JUDGED[minor]
+    files = sorted(sources.glob("*.go"))
+    digest = hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()[:12]
+    target = cache() / f"{sources.name}-{version}-{digest}"
+    module = f"module judge\ngo 1.24\nrequire k8s.io/dynamic-resource-allocation {version}\n"
+    texts = {path.name: path.read_text(encoding="utf-8") for path in files}
+    return _built(target, module, ".", "-s -w", texts, ["-tags", f"minor{minor}"])
+
+
 def _kubernetes_module(version: str) -> str:
     with tempfile.TemporaryDirectory() as folder:
         answer = _go(["mod", "download", "-json", f"k8s.io/kubernetes@{version}"], Path(folder))
@@ -70,7 +100,14 @@ def _kubernetes_module(version: str) -> str:
     return f"module scratch\ngo 1.24\nrequire k8s.io/kubernetes {version}\n{replaced}"
 
 
-def _built(target: Path, module: str, package: str, flags: str) -> Path:
+def _built(  # one caller per kind of program
+    target: Path,
+    module: str,
+    package: str,
+    flags: str,
+    sources: dict[str, str] | None = None,
+    options: Sequence[str] = (),
+) -> Path:
     target.parent.mkdir(parents=True, exist_ok=True)
     lock = target.with_name(f"{target.name}.lock")
     with lock.open("w") as held:
@@ -79,8 +116,13 @@ def _built(target: Path, module: str, package: str, flags: str) -> Path:
             with tempfile.TemporaryDirectory(dir=target.parent) as folder:
                 work = Path(folder)
                 (work / "go.mod").write_text(module, encoding="utf-8")
+                for name, text in (sources or {}).items():
+                    (work / name).write_text(text, encoding="utf-8")
                 output = work / "program"
-                _go(["build", "-trimpath", "-ldflags", flags, "-o", str(output), package], work)
+                _go(
+                    ["build", "-trimpath", "-ldflags", flags, *options, "-o", str(output), package],
+                    work,
+                )
                 output.rename(target)
     return target
 

@@ -18,6 +18,7 @@ __all__ = [
     "Counter",
     "CounterSet",
     "Device",
+    "DeviceAllocationConfig",
     "DeviceAllocationResult",
     "DeviceAttribute",
     "DeviceCapacity",
@@ -31,6 +32,9 @@ __all__ = [
     "DeviceSelector",
     "DeviceSubRequest",
     "DeviceTaint",
+    "DeviceTaintRule",
+    "DeviceTaintRuleSpec",
+    "DeviceTaintSelector",
     "DeviceToleration",
     "ExactDeviceRequest",
     "Metadata",
@@ -213,6 +217,31 @@ class ResourceSlice(_Object, frozen=True, tag_field="kind", tag="ResourceSlice")
     spec: ResourceSliceSpec
 
 
+# --- DeviceTaintRule ------------------------------------------------------------------------------
+
+
+class DeviceTaintSelector(_Object, frozen=True):
+    """Which devices a rule taints; what is set must all match, nothing set matches every device."""
+
+    driver: str | None = None
+    pool: str | None = None
+    device: str | None = None
+
+
+class DeviceTaintRuleSpec(_Object, frozen=True):
+    """A taint and the devices that get it; without a selector none does."""
+
+    taint: DeviceTaint
+    device_selector: DeviceTaintSelector | None = None
+
+
+class DeviceTaintRule(_Object, frozen=True, tag_field="kind", tag="DeviceTaintRule"):
+    """A DeviceTaintRule (gate DRADeviceTaintRules)."""
+
+    metadata: Metadata
+    spec: DeviceTaintRuleSpec
+
+
 # --- DeviceClass, ResourceClaim, ResourceClaimTemplate --------------------------------------------
 
 
@@ -348,10 +377,19 @@ class DeviceResult(_Object, frozen=True):
     consumed_capacity: dict[str, Quantity] = {}
 
 
+class DeviceAllocationConfig(_Object, frozen=True):
+    """Parameters for one driver, resolved from a class or the claim."""
+
+    source: str
+    requests: list[str] = []
+    opaque: OpaqueConfig | None = None
+
+
 class DeviceAllocationResult(_Object, frozen=True):
     """The devices of an allocation."""
 
     results: list[DeviceResult] = []
+    config: list[DeviceAllocationConfig] = []
 
 
 class AllocationResult(_Object, frozen=True):

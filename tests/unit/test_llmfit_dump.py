@@ -13,8 +13,8 @@ import pytest
 from claimfit.errors import EnvironmentFailure, ModelError
 from claimfit.model.llmfit_catalogue import Index, LlmfitCatalogue
 from claimfit.storage import llmfit_dump
-from claimfit.storage.llmfit_dump import Installation, ask, data_directory, installation
-from claimfit.storage.llmfit_user_files import custom_models, updated_models
+from claimfit.storage.llmfit_dump import Installation, ask, installation
+from claimfit.storage.llmfit_user_files import custom_models, data_directory, updated_models
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -254,12 +254,6 @@ class TestIndexFile:
 
 
 class TestFolders:
-    def test_relative_folders_in_the_environment_are_ignored(self) -> None:
-        """As the XDG base directory specification asks."""
-        environment = {"XDG_CACHE_HOME": "here", "HOME": "/home/me"}
-
-        assert llmfit_dump.cache_directory(environment) == "/home/me/.cache/claimfit"
-
     @pytest.mark.skipif(sys.platform != "linux", reason="llmfit keeps its data elsewhere")
     def test_data_is_where_llmfit_keeps_it(self) -> None:
         """The user's data folder."""

@@ -16,6 +16,7 @@ from claimfit.errors import EnvironmentFailure, InputError
 from claimfit.model.llmfit_catalogue import Index, IndexKey, index_bytes
 from claimfit.model.llmfit_entry import entries_from_json, model_from_entry
 from claimfit.records import NamedTuple
+from claimfit.storage.user_folders import cache_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     from claimfit.model.llmfit_entry import LlmfitModel
 
-__all__ = ["Installation", "ask", "cache_directory", "data_directory", "installation"]
+__all__ = ["Installation", "ask", "installation"]
 
 Answer = TypeVar("Answer")
 
@@ -34,7 +35,7 @@ _DUMP_BYTES: Final = 128 << 20
 """Seven times what llmfit 1.1.17 prints."""
 
 # os.path throughout: importing pathlib costs 5 ms of a start that may take 100.
-# ruff: noqa: PTH103, PTH105, PTH108, PTH111, PTH113, PTH116, PTH117, PTH118, PTH119, PTH120
+# ruff: noqa: PTH103, PTH105, PTH108, PTH113, PTH116, PTH118, PTH119, PTH120
 # ruff: noqa: PTH123, PTH208
 
 
@@ -80,26 +81,6 @@ def _program(directory: str, information: str) -> str | None:
     return None
 
 
-def cache_directory(environment: Mapping[str, str]) -> str:
-    """Return claimfit's folder in the user's cache, by the XDG base directory specification."""
-    return os.path.join(_base(environment, "XDG_CACHE_HOME", ".cache"), "claimfit")
-
-
-def data_directory(environment: Mapping[str, str]) -> str:
-    """Return the folder in which llmfit keeps the user's entries and its updates."""
-    if sys.platform == "darwin":
-        home = environment.get("HOME") or os.path.expanduser("~")
-        return os.path.join(home, "Library", "Application Support", "llmfit")
-    return os.path.join(_base(environment, "XDG_DATA_HOME", ".local/share"), "llmfit")
-
-
-def _base(environment: Mapping[str, str], variable: str, default: str) -> str:
-    configured = environment.get(variable, "")
-    if os.path.isabs(configured):  # the specification: relative paths are to be ignored
-        return configured
-    return os.path.join(environment.get("HOME") or os.path.expanduser("~"), default)
-
-
 def ask(
     question: Callable[[Index], Answer],
     installed: Installation,
@@ -117,7 +98,7 @@ def ask(
     """
     state = os.stat(installed.program)
     key = IndexKey(installed.version, f"{state.st_size}-{state.st_mtime_ns}")
-    path = os.path.join(cache_directory(environment), f"llmfit-{installed.version}.idx")
+    path = os.path.join(cache_folder(environment), f"llmfit-{installed.version}.idx")
     try:
         with _LocalFile(path) as file:
             index = Index(file)

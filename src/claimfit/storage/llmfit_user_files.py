@@ -8,18 +8,19 @@ read is skipped as a whole, with a warning; a missing one is nothing to mention.
 from __future__ import annotations
 
 import os
+import sys
 from typing import TYPE_CHECKING, Final
 
 from claimfit.errors import InputError
 from claimfit.model.llmfit_entry import entries_from_json, merged, model_from_entry
-from claimfit.storage.llmfit_dump import data_directory
+from claimfit.storage.user_folders import user_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from claimfit.model.llmfit_entry import LlmfitModel
 
-__all__ = ["custom_models", "updated_models"]
+__all__ = ["custom_models", "data_directory", "updated_models"]
 
 _UPDATES_SCHEMA: Final = 4
 """The ``version`` of hf_models_cache.json that llmfit 1.1.17 reads; any other it ignores."""
@@ -28,6 +29,13 @@ _LARGEST_FILE: Final = 64 << 20
 """Bytes; the packaged catalogue with all its 15,855 models is a quarter of that."""
 
 # ruff: noqa: PTH110, PTH118, PTH123  # os.path: see claimfit.storage.llmfit_dump
+
+
+def data_directory(environment: Mapping[str, str]) -> str:
+    """Return the folder in which llmfit keeps the user's entries and its updates."""
+    if sys.platform == "darwin":
+        return os.path.join(user_folder(environment, "", "Library/Application Support"), "llmfit")
+    return os.path.join(user_folder(environment, "XDG_DATA_HOME", ".local/share"), "llmfit")
 
 
 def custom_models(

@@ -137,7 +137,7 @@ def test_flags_are_in_the_engines_own_words(
     arguments: list[str], flags: dict[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     """vLLM, SGLang and llama.cpp are told what was sized, no more."""
-    report = claimed(capsys, MODEL, "--engine-version", "", *arguments, "--min-tps", "1")
+    report = claimed(capsys, MODEL, *arguments, "--min-tps", "1")
     assert report["tiers"][0]["engine"]["flags"] == flags
 
 
@@ -175,10 +175,10 @@ def test_a_cluster_that_satisfies_nothing_is_exit_1(capsys: pytest.CaptureFixtur
         ([MODEL, "--tp", "3"], "SIZ020", 2),
         ([MODEL, "--count", "many"], "CLI003", 2),
         ([MODEL, "--count", "0"], "CLI003", 2),
-        ([MODEL, "--name", ""], "CLM001", 2),
+        ([MODEL, "--name", ""], "CLI007", 2),
         ([MODEL, "--name", "a: b\n evil: yes"], "CLM001", 2),
         ([MODEL, "--namespace", "A"], "CLM001", 2),
-        ([MODEL, "--device-class", ""], "CLM002", 2),
+        ([MODEL, "--device-class", ""], "CLI007", 2),
         ([MODEL, "--device-class", "Bad Class"], "CLM002", 2),
         (
             [MODEL, "--target", "gpu.amd.com", "--device-class", "gpu.nvidia.com"],

@@ -203,9 +203,9 @@ def test_the_dialect_is_written_with_a_warning(
         (["Qwen/Qwen3-8B"], "CLM009"),
         (["--context", "8192"], "CLM009"),
         (["--dialect", "fit-v1alpha2", "--target", "gpu.nvidia.com"], "CLM009"),
-        (["--dialect", "fit-v1alpha2", "--name", ""], "CLM009"),
+        (["--dialect", "fit-v1alpha2", "--name", "x"], "CLM009"),
         (["--name", "A"], "CLM001"),
-        (["--name", ""], "CLM001"),
+        (["--name", "-"], "CLM001"),
     ],
 )
 def test_flags_without_meaning_are_refused(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, NoReturn
 from claimfit.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 __all__ = ["Parser", "add_output", "count", "positive_number", "share"]
 
@@ -38,6 +38,26 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Raise `UsageError` CLI001 with argparse's message."""
         raise UsageError("CLI001", message, fix=f"see {self.prog} --help")
+
+    def read(self, argv: Sequence[str]) -> argparse.Namespace:
+        """Return the parsed `argv`; raises `UsageError` CLI001, and CLI007 for an empty value.
+
+        An empty value is mostly a shell variable that is not set: taken for the default it would
+        answer another question than the one that was asked.
+        """
+        for at, item in enumerate(argv):
+            flag, equals, value = item.partition("=")
+            if item and not (flag.startswith("--") and equals and not value):
+                continue
+            before = argv[at - 1] if at and argv[at - 1].startswith("-") else ""
+            raise UsageError(
+                "CLI007",
+                "an empty value",
+                place=flag or before or "arguments",
+                expected="a value, or nothing at all for the default",
+                fix="is a variable of the shell not set?",
+            )
+        return self.parse_args(argv)
 
 
 def add_output(parser: argparse.ArgumentParser, *formats: str) -> None:

@@ -57,7 +57,7 @@ def calibration_path(given: str = "") -> Path:
 
 def run(arguments: list[str]) -> int:
     """Run ``claimfit calibrate`` and return its exit code."""
-    options = _parser().parse_args(arguments)
+    options = _parser().read(arguments)
     path = calibration_path(options.calibration)
     stored = user_calibration(options.calibration, os.environ) if path.exists() else None
     known = stored or Calibration()

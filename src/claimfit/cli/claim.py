@@ -48,7 +48,7 @@ def run(argv: list[str]) -> int:
 
         return claim_llmfit.run(argv)
     _refuse_llmfit_flags(argv)
-    arguments = _parser().parse_args(argv)
+    arguments = _parser().read(argv)
     if arguments.from_fit:
         from claimfit.cli import claim_from_fit
 

@@ -60,7 +60,7 @@ def _list(arguments: list[str]) -> int:
     parser.add_argument("--quants", action="store_true", help="list the quantizations instead")
     add_models_option(parser)
     add_output(parser, "table", "json")
-    options = parser.parse_args(arguments)
+    options = parser.read(arguments)
     if options.quants:
         return _quantizations(options.words, as_document=options.output == "json")
     entries = known_entries(model_sources(options.models, os.environ))
@@ -98,7 +98,7 @@ def _show(arguments: list[str]) -> int:
     )
     add_models_option(parser)
     add_output(parser, "text", "json")
-    options = parser.parse_args(arguments)
+    options = parser.read(arguments)
     sources = model_sources(options.models, os.environ)
     facts = find_model(options.model, sources)
     entry = _entry_of(facts, sources)

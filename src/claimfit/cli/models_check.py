@@ -12,7 +12,7 @@ import json
 import os
 import sys
 from contextlib import closing
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
 from claimfit.cli.arguments import Parser, add_output
@@ -22,6 +22,7 @@ from claimfit.errors import ClaimfitError, EnvironmentFailure, InputError, print
 from claimfit.model.configuration_check import compare_configurations
 from claimfit.model.json_text import read_json_object
 from claimfit.model.lookup import find_entry, known_entries
+from claimfit.records import NamedTuple
 from claimfit.storage.http import Http, Limits
 from claimfit.storage.hub import DEFAULT_ENDPOINT
 
@@ -71,7 +72,7 @@ def run(arguments: list[str]) -> int:
     parser.add_argument("names", nargs="*", metavar="MODEL", help="default: every entry")
     add_models_option(parser)
     add_output(parser, "text", "json")
-    options = parser.parse_args(arguments)
+    options = parser.read(arguments)
     sources = model_sources(options.models, os.environ)
     if options.names:
         entries = [find_entry(name, sources) for name in options.names]

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from decimal import ROUND_CEILING, Decimal
 from math import isfinite
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from claimfit.claim.conditions import with_health, with_kinds
 from claimfit.claim.device_test import DeviceTest
@@ -23,6 +23,7 @@ from claimfit.claim.request import API_VERSION, REQUEST_NAME
 from claimfit.claim.selector import expression
 from claimfit.errors import InexpressibleError, InputError
 from claimfit.manifests.emitter import Quoted
+from claimfit.records import NamedTuple
 
 if TYPE_CHECKING:
     from claimfit.hardware.drivers import Target

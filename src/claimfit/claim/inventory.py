@@ -6,7 +6,9 @@ be planned against any source that has these three answers.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Protocol
+
+from claimfit.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

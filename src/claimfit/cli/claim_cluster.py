@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-from typing import NamedTuple
 
 from claimfit.claim.inventory import InventoryDevice
 from claimfit.dra.inventory import inventory
+from claimfit.records import NamedTuple
 from claimfit.storage.cluster_files import read_cluster
 
 __all__ = ["ClusterInventory", "read_inventory"]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from claimfit.cli.own_files import own_drivers
 from claimfit.hardware.accelerators import accelerators
 from claimfit.hardware.drivers import known_driver
 from claimfit.hardware.identification import DeviceIndex
+from claimfit.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

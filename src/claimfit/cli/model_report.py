@@ -6,9 +6,10 @@ the three that differ.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from claimfit.model.facts import active_layer_parameters, layer_parameters
+from claimfit.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

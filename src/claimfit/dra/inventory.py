@@ -7,9 +7,10 @@ is looked at here except for what it already holds.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 from claimfit.dra.node_selection import selects
+from claimfit.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from claimfit.errors import ClaimfitError
 from claimfit.fit.verdict import FitQuestion, Verdict, judge
+from claimfit.records import NamedTuple
 from claimfit.units import MIB, Bytes
 
 if TYPE_CHECKING:
@@ -104,8 +105,7 @@ def fit_cluster(
             left_out.append(group)
             continue
         devices = min(group.usable, CLAIM_DEVICE_LIMIT)
-        known = group.accelerator.id if group.accelerator else group.product
-        key = (known, group.memory, devices, group.driver)
+        key = (group.accelerator or group.product, group.memory, devices, group.driver)
         verdict = seen.get(key)
         if verdict is None:
             reserve = Bytes(description.board_reserve_mib * MIB)

@@ -6,9 +6,10 @@ tensor-parallel replica takes its devices from one group, as the claim's constra
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from claimfit.hardware.facts import Accelerator
+from claimfit.records import NamedTuple
 from claimfit.units import Bytes
 from claimfit.units.quantity import Quantity
 

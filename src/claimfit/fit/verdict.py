@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
+from claimfit.records import NamedTuple
 from claimfit.sizing.inverse import largest_context
 from claimfit.sizing.memory import size
 from claimfit.sizing.parallel import tensor_sizes
@@ -53,6 +54,8 @@ class Verdict(NamedTuple):
     rate: Rate | None
     longest_context: int
     """Tokens, at the same concurrency; 0 when not even the weights fit."""
+    decodes: bool = True
+    """Whether there is a decode speed to know: False for models that embed or rerank."""
 
     @property
     def fits(self) -> bool:
@@ -144,7 +147,8 @@ def _at(
         device_memory=memory,
     )
     speed = None
-    if accelerator is not None and accelerator.bandwidth_gbs:
+    decodes = question.model.task == "generate"
+    if decodes and accelerator is not None and accelerator.bandwidth_gbs:
         speed = rate(
             question.model,
             accelerator,
@@ -162,7 +166,8 @@ def _at(
         device_memory=memory,
         board_reserve=board_reserve,
     )
-    return Verdict(reason, text, tensor, parallelism.devices, need, memory, speed, context)
+    devices = parallelism.devices
+    return Verdict(reason, text, tensor, devices, need, memory, speed, context, decodes)
 
 
 def _reason(

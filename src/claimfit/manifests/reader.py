@@ -14,10 +14,11 @@ from __future__ import annotations
 import json
 import math
 import re
-from typing import TYPE_CHECKING, Final, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Final, NoReturn
 
 from claimfit.errors import InputError
 from claimfit.manifests.scalars import UNSIGNED_64, Scalar, resolve
+from claimfit.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -60,7 +61,7 @@ class Document(NamedTuple):
 
     def mark(self, path: Sequence[str | int]) -> Mark:
         """Return where the value at `path` stands; the nearest existing parent if it is absent."""
-        document = self if self.marks is not None else _with_marks(self)
+        document = self.with_marks()
         marks = document.marks or {}
         value, found = document.value, Mark(1, 1)
         for step in path:
@@ -70,6 +71,10 @@ class Document(NamedTuple):
             found = entry[1]
             value = value[step]  # type: ignore[index]  # marks exist for containers only
         return found
+
+    def with_marks(self) -> Document:
+        """Return this document with its marks known."""
+        return self if self.marks is not None else _with_marks(self)
 
     def where(self, path: Sequence[str | int] = ()) -> str:
         """Return `FILE:LINE:COLUMN` of the value at `path`."""

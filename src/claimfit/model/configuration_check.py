@@ -7,7 +7,9 @@ the default of their model type (Gemma 3 leaves out its heads).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
+
+from claimfit.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

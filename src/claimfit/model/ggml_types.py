@@ -7,7 +7,9 @@ installed. A type that is missing here was removed from the format (4, 5, 31-33,
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final
+
+from claimfit.records import NamedTuple
 
 __all__ = ["GGML_TYPES", "TYPE_BITS", "GgmlType"]
 

@@ -11,12 +11,13 @@ allocated for them, and tensors must lie inside the file without overlapping.
 from __future__ import annotations
 
 from struct import Struct
-from typing import TYPE_CHECKING, Final, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Final, NoReturn
 
 from claimfit.errors import InputError
 from claimfit.model.ggml_types import GGML_TYPES
 from claimfit.model.gguf_cursor import Cursor
 from claimfit.model.gguf_file_types import REMOVED_TYPES
+from claimfit.records import NamedTuple
 
 if TYPE_CHECKING:
     from claimfit.model.byte_range import ByteRange

@@ -9,10 +9,11 @@ tensor by tensor, and some converters write a wrong number. Variants that have n
 from __future__ import annotations
 
 import re
-from typing import Final, NamedTuple
+from typing import Final
 
 from claimfit.errors import ModelError
 from claimfit.model.quantization import quantization
+from claimfit.records import NamedTuple
 
 __all__ = ["FILE_TYPES", "REMOVED_TYPES", "FileType", "file_quantization", "label_of"]
 

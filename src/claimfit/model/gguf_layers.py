@@ -8,11 +8,12 @@ the kind of a layer, they are believed rather than a list of architectures.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Final, NoReturn
 
 from claimfit.errors import InputError
 from claimfit.model.facts import Cache, Layer, Mixture
 from claimfit.model.gguf_keys import wrong_key
+from claimfit.records import NamedTuple
 
 if TYPE_CHECKING:
     from claimfit.model.gguf_keys import Keys

@@ -8,10 +8,11 @@ other keys stand in the first part only.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from claimfit.errors import InputError
 from claimfit.model.gguf import GgufHeader, read_header
+from claimfit.records import NamedTuple
 
 if TYPE_CHECKING:
     from claimfit.model.byte_range import FileStore

@@ -9,10 +9,11 @@ limit, at 120 bytes a tensor enough for 280,000 tensors in one file.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from claimfit.errors import InputError
 from claimfit.model.json_text import read_json_object
+from claimfit.records import NamedTuple
 
 if TYPE_CHECKING:
     from claimfit.model.byte_range import ByteRange, FileStore

@@ -9,10 +9,11 @@ it as layer 61) and is not loaded for plain serving.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal
 
 from claimfit.errors import InputError
 from claimfit.model.facts import FileWeights
+from claimfit.records import NamedTuple
 
 if TYPE_CHECKING:
     from claimfit.model.facts import ModelFacts

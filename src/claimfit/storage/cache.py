@@ -12,7 +12,9 @@ import hashlib
 import json
 import os
 import tempfile
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
+
+from claimfit.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable

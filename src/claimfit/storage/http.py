@@ -10,12 +10,13 @@ from __future__ import annotations
 import re
 import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import httpx2
 
 from claimfit._version import __version__
 from claimfit.errors import EnvironmentFailure, InputError
+from claimfit.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

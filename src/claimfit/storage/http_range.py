@@ -8,9 +8,10 @@ file is read and the connection dropped. A validator (ETag) that was seen before
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from claimfit.errors import EnvironmentFailure, InputError
+from claimfit.records import NamedTuple
 
 if TYPE_CHECKING:
     from claimfit.storage.http import Http, Response

@@ -13,10 +13,11 @@ addresses.
 from __future__ import annotations
 
 import re
-from typing import Final, NamedTuple
+from typing import Final
 from urllib.parse import unquote
 
 from claimfit.errors import InputError
+from claimfit.records import NamedTuple
 
 __all__ = ["HubReference", "hub_address", "hub_reference", "is_safe_path"]
 

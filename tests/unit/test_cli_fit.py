@@ -140,3 +140,123 @@ def test_empty_folder_and_empty_cluster(tmp_path: Path, capsys: pytest.CaptureFi
     (tmp_path / "empty.json").write_text('{"apiVersion": "v1", "kind": "List", "items": []}')
     assert main(["fit", MODEL, "--cluster", str(tmp_path)]) == 1
     assert "publishes no devices" in capsys.readouterr().out
+
+
+def test_model_that_embeds_is_judged_by_memory(capsys: pytest.CaptureFixture[str]) -> None:
+    """A model without a decode speed fits by its memory, and its speed is a dash, not unknown."""
+    code, answer = run_json("BAAI/bge-m3", "--device", "L40S", capsys=capsys)
+
+    assert code == 0
+    assert [(row["verdict"], row["tokensPerSecond"]) for row in answer["devices"]] == [
+        ("fits", None)
+    ]
+    assert main(["fit", "BAAI/bge-m3", "--device", "L40S"]) == 0
+    assert "unknown" not in capsys.readouterr().out
+
+
+def test_models_that_embed_are_listed_without_a_speed_floor(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """`--task embed` lists all of them that fit, and the sentence promises no tokens per second."""
+    assert main(["fit", "--task", "embed", "--device", "L40S"]) == 0
+
+    captured = capsys.readouterr()
+    assert "tok/s or more" not in captured.out.splitlines()[0]
+    assert "not judged" not in captured.err
+
+
+def test_speed_floor_for_a_model_that_embeds_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    """A decode speed asked of a model that decodes nothing is a wrong question, not ignored."""
+    assert main(["fit", "BAAI/bge-m3", "--device", "L40S", "--min-tps", "5"]) == 2
+    assert "error CLI008: --min-tps" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        [MODEL, "--device", "L40S", "--query", "llama"],
+        [MODEL, "--device", "L40S", "--task", "generate"],
+        [MODEL, "--device", "L40S", "--limit", "3"],
+        [MODEL, "--cluster", "sample:amd", "--devices-per-node", "2"],
+        [MODEL, "--cluster", "sample:amd", "--device", "L40S"],
+    ],
+)
+def test_flag_without_effect_is_refused(
+    flags: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two flags of which one would be ignored are an error that names both."""
+    assert main(["fit", *flags]) == 2
+    assert "exclude each other" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "place"),
+    [
+        (["fit", MODEL, "--cluster", ""], "--cluster"),
+        (["fit", MODEL, "--quant="], "--quant"),
+        (["claim", MODEL, "--target", ""], "--target"),
+        (["claim", ""], "arguments"),
+        (["models", ""], "arguments"),
+        (["calibrate", "--device", "", "x.json"], "--device"),
+    ],
+)
+def test_empty_value_is_not_taken_for_the_default(
+    arguments: list[str], place: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`--cluster "$UNSET"` must not judge another place than the one that was meant."""
+    assert main(arguments) == 2
+    assert f"error CLI007: {place}: an empty value" in capsys.readouterr().err
+
+
+def test_engine_version_outside_the_profiles_is_warned_about(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """An engine version that no profile covers is judged with wider bounds, and fit says so."""
+    arguments = [MODEL, "--device", "L40S", "--engine-version", "0.1"]
+    _, answer = run_json(*arguments, capsys=capsys)
+
+    assert len(answer["warnings"]) == 1
+    assert "vllm 0.1 is outside the versions" in answer["warnings"][0]
+    main(["fit", *arguments])
+    assert capsys.readouterr().err == f"warning: {answer['warnings'][0]}\n"
+    main(["fit", *arguments[:-2], "--engine-version", "0.20"])
+    assert capsys.readouterr().err == ""
+
+
+def _llmfit_slice(node: str, product: str, bandwidth_gbs: int) -> dict[str, object]:
+    """Return a slice of one 24 GiB device that publishes its own bandwidth."""
+    device = {
+        "name": "gpu-0",
+        "attributes": {
+            "kind": {"string": "gpu"},
+            "healthy": {"bool": True},
+            "model": {"string": product},
+            "memoryBandwidthGBs": {"int": bandwidth_gbs},
+        },
+        "capacity": {"memory": {"value": "24Gi"}},
+    }
+    return {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceSlice",
+        "metadata": {"name": node},
+        "spec": {
+            "driver": "llmfit.ai",
+            "nodeName": node,
+            "pool": {"name": node, "generation": 1, "resourceSliceCount": 1},
+            "devices": [device],
+        },
+    }
+
+
+def test_devices_of_one_name_and_different_bandwidth_have_their_own_speed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two boards that claimfit does not know, equal but for the bandwidth that they publish."""
+    slices = [_llmfit_slice("a", "Unheard Of 1", 1000), _llmfit_slice("b", "Unheard Of 1", 500)]
+    path = tmp_path / "slices.json"
+    path.write_text(json.dumps({"kind": "List", "items": slices}), encoding="utf-8")
+
+    _, answer = run_json(MODEL, "--cluster", str(path), capsys=capsys)
+
+    fast, slow = (group["tokensPerSecond"]["p50"] for group in answer["groups"])
+    assert fast > 1.5 * slow

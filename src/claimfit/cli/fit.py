@@ -38,7 +38,7 @@ _EPILOG = """examples
 
 def run(argv: list[str]) -> int:
     """Answer one fit question; 0 when something fits now, 1 when nothing does."""
-    arguments = _parser().parse_args(argv)
+    arguments = _parser().read(argv)
     if not arguments.model and not arguments.cluster and not arguments.device:
         raise UsageError(
             "CLI006",
@@ -46,10 +46,7 @@ def run(argv: list[str]) -> int:
             expected="a MODEL, --cluster or --device",
             fix="claimfit fit MODEL --cluster sample:mixed",
         )
-    if arguments.cluster and arguments.device:
-        raise UsageError(
-            "CLI001", "--cluster and --device exclude each other", fix="give one of them"
-        )
+    _refuse_idle_flags(arguments)
     from claimfit.cli.fit_place import FitContext
     from claimfit.cli.hardware import hardware_of
 
@@ -66,13 +63,48 @@ def run(argv: list[str]) -> int:
         from claimfit.cli import fit_model
         from claimfit.model.lookup import find_model
 
-        question = _question(arguments, find_model(arguments.model, sources), arguments.min_tps)
+        model = find_model(arguments.model, sources)
+        question = _question(arguments, model, _speed_floor(arguments, model.task, 0.0))
         return fit_model.report(question, context, _assumptions(arguments, question))
     from claimfit.cli import fit_models
 
-    floor = arguments.min_tps or _DEFAULT_MIN_TPS
-    questions = [_question(arguments, model, floor) for model in _candidates(arguments, sources)]
-    return fit_models.report(questions, context, limit=arguments.limit, min_tps=floor)
+    task = arguments.task or "generate"
+    floor = _speed_floor(arguments, task, _DEFAULT_MIN_TPS)
+    models = _candidates(arguments.query, task, sources)
+    questions = [_question(arguments, model, floor) for model in models]
+    return fit_models.report(
+        questions, context, limit=arguments.limit or _DEFAULT_LIMIT, min_tps=floor
+    )
+
+
+def _refuse_idle_flags(arguments: argparse.Namespace) -> None:
+    """Raise `UsageError` CLI001 for two flags of which one would have no effect."""
+    model, cluster, device = bool(arguments.model), bool(arguments.cluster), bool(arguments.device)
+    for one, other, both in (
+        ("--cluster", "--device", cluster and device),
+        ("--cluster", "--devices-per-node", cluster and arguments.devices_per_node is not None),
+        ("MODEL", "--query", model and bool(arguments.query)),
+        ("MODEL", "--task", model and bool(arguments.task)),
+        ("MODEL", "--limit", model and arguments.limit is not None),
+    ):
+        if both:
+            raise UsageError("CLI001", f"{one} and {other} exclude each other", fix="give one")
+
+
+def _speed_floor(arguments: argparse.Namespace, task: str, default: float) -> float:
+    """Return the p10 that is asked for, 0 for none; raises CLI008 where nothing is decoded."""
+    floor: float | None = arguments.min_tps
+    if task == "generate":
+        return default if floor is None else floor
+    if floor is not None:
+        raise UsageError(
+            "CLI008",
+            "models that embed or rerank generate no tokens",
+            place="--min-tps",
+            found=floor,
+            fix="leave it out",
+        )
+    return 0.0
 
 
 def _parser() -> Parser:
@@ -118,18 +150,16 @@ def _parser() -> Parser:
     parser.add_argument("--calibration", default="", metavar="FILE", help="see claimfit calibrate")
     choose = parser.add_argument_group("without MODEL")
     choose.add_argument("--query", default="", metavar="WORDS", help="part of the model's name")
-    choose.add_argument("--task", choices=("generate", "embed", "rerank"), default="generate")
+    choose.add_argument("--task", choices=("generate", "embed", "rerank"), help="default: generate")
     choose.add_argument(
-        "--limit", type=count("--limit"), default=_DEFAULT_LIMIT, help=f"default: {_DEFAULT_LIMIT}"
+        "--limit", type=count("--limit"), metavar="N", help=f"default: {_DEFAULT_LIMIT}"
     )
     parser.add_argument("--verbose", action="store_true", help="every device, also what is far off")
     add_output(parser, "text", "json")
     return parser
 
 
-def _question(
-    arguments: argparse.Namespace, model: ModelFacts, min_tps: float | None
-) -> FitQuestion:
+def _question(arguments: argparse.Namespace, model: ModelFacts, min_tps: float) -> FitQuestion:
     from claimfit.cli.own_files import user_calibration
     from claimfit.fit.verdict import FitQuestion
 
@@ -137,7 +167,7 @@ def _question(
         model,
         engine_of(arguments, model),
         workload_of(arguments, model),
-        min_tps or 0.0,
+        min_tps,
         arguments.tp or 0,
         arguments.pp or 1,
         user_calibration(arguments.calibration, os.environ),
@@ -161,14 +191,14 @@ def _assumptions(arguments: argparse.Namespace, question: FitQuestion) -> tuple[
     return tuple(assumed)
 
 
-def _candidates(arguments: argparse.Namespace, sources: Sources) -> list[ModelFacts]:
+def _candidates(query: str, task: str, sources: Sources) -> list[ModelFacts]:
     from claimfit.model.entry import facts_of
     from claimfit.model.lookup import known_entries
 
-    words = arguments.query.casefold().split()
+    words = query.casefold().split()
     models = [
         facts_of(entry)
         for entry in known_entries(sources)
         if all(word in entry.name.casefold() for word in words)
     ]
-    return [model for model in models if model.task == arguments.task]
+    return [model for model in models if model.task == task]

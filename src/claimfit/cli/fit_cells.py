@@ -18,10 +18,10 @@ def memory_used(verdict: Verdict) -> str:
 
 
 def decode_speed(verdict: Verdict) -> str:
-    """Return p10, p50 and p90 in tokens per second."""
+    """Return p10, p50 and p90 in tokens per second; a dash where nothing is decoded."""
     speed = verdict.rate
     if speed is None:
-        return "unknown"
+        return "unknown" if verdict.decodes else "-"
     return "  ".join(_figure(value) for value in (speed.p10, speed.p50, speed.p90))
 
 

@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from claimfit.fit.answers import GroupAnswer, TableAnswer
     from claimfit.fit.groups import DeviceGroup
@@ -19,6 +19,7 @@ __all__ = [
     "model_json",
     "table_json",
     "verdict_json",
+    "warnings_of",
     "write_document",
 ]
 
@@ -112,3 +113,9 @@ def verdict_json(verdict: Verdict) -> dict[str, object]:
         },
         "longestContextTokens": verdict.longest_context,
     }
+
+
+def warnings_of(verdicts: Iterable[Verdict]) -> list[str]:
+    """Return what to know of the sizes in `verdicts`, each sentence once."""
+    needs = (verdict.need for verdict in verdicts if verdict.need is not None)
+    return list(dict.fromkeys(text for need in needs for text in need.warnings))

@@ -6,19 +6,26 @@ import sys
 from typing import TYPE_CHECKING, Final
 
 from claimfit.cli.fit_cells import decode_speed, longest_context, memory_used
-from claimfit.cli.fit_json import group_json, left_out_json, model_json, table_json, write_document
+from claimfit.cli.fit_json import (
+    group_json,
+    left_out_json,
+    model_json,
+    table_json,
+    warnings_of,
+    write_document,
+)
 from claimfit.cli.fit_place import accelerators_of, read_groups
 from claimfit.cli.table import write_table
 from claimfit.fit.answers import fit_cluster, fit_table
 from claimfit.units import MIB
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from claimfit.cli.fit_place import Cluster, FitContext
     from claimfit.fit.answers import ClusterAnswer, GroupAnswer, TableAnswer
     from claimfit.fit.groups import DeviceGroup
-    from claimfit.fit.verdict import FitQuestion
+    from claimfit.fit.verdict import FitQuestion, Verdict
     from claimfit.hardware.facts import Accelerator
 
 __all__ = ["report"]
@@ -71,11 +78,13 @@ def _on_table(question: FitQuestion, context: FitContext, assumptions: tuple[str
             {
                 "model": model_json(question),
                 "assumptions": list(assumptions),
+                "warnings": warnings_of(item.verdict for item in answers),
                 "fits": bool(fitting),
                 "devices": [table_json(item) for item in [*fitting, *failing]],
             }
         )
     else:
+        _write_warnings(item.verdict for item in answers)
         _table_sentence(question.model.name, context, fitting, failing)
         _write_assumptions(assumptions)
         _write_fitting(fitting, context)
@@ -146,6 +155,7 @@ def _on_cluster(question: FitQuestion, context: FitContext, assumptions: tuple[s
             {
                 "model": model_json(question),
                 "assumptions": list(assumptions),
+                "warnings": warnings_of(item.verdict for item in answer.groups),
                 "fits": bool(answer.replicas_now),
                 "nodes": len(answer.nodes),
                 "nodesThatFit": list(answer.nodes_that_fit),
@@ -156,6 +166,7 @@ def _on_cluster(question: FitQuestion, context: FitContext, assumptions: tuple[s
             }
         )
     else:
+        _write_warnings(item.verdict for item in answer.groups)
         sys.stdout.write(_cluster_sentence(question.model.name, answer))
         _write_assumptions(assumptions)
         _write_cluster(answer, cluster, context)
@@ -220,6 +231,11 @@ def _group_row(item: GroupAnswer) -> tuple[str, ...]:
         decode_speed(verdict),
         longest_context(verdict),
     )
+
+
+def _write_warnings(verdicts: Iterable[Verdict]) -> None:
+    for warning in warnings_of(verdicts):
+        sys.stderr.write(f"warning: {warning}\n")
 
 
 def _write_assumptions(assumptions: tuple[str, ...]) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from claimfit.cli.fit_cells import decode_speed, longest_context, memory_used
 from claimfit.cli.fit_json import model_json, verdict_json, write_document
 from claimfit.cli.fit_place import Cluster, accelerators_of, read_groups
+from claimfit.cli.model_report import amount
 from claimfit.cli.table import write_table
 from claimfit.fit.answers import fit_cluster, fit_table, rank_models
 
@@ -51,9 +52,8 @@ def report(
         )
         return 0 if fitting else 1
     where = context.cluster or accelerators_of(context)[0].name
-    sys.stdout.write(
-        f"{len(fitting)} of {len(questions)} models fit on {where} at {min_tps:g} tok/s or more.\n"
-    )
+    floor = f" at {min_tps:g} tok/s or more" if min_tps else ""
+    sys.stdout.write(f"{len(fitting)} of {len(questions)} models fit on {where}{floor}.\n")
     if shown:
         sys.stdout.write("\n")
         write_table(_HEADER, [_row(item) for item in shown])
@@ -86,7 +86,7 @@ def _row(item: ModelAnswer) -> tuple[str, ...]:
     model, verdict = item.question.model, item.place.verdict
     return (
         model.name,
-        f"{model.parameters / 1e9:.1f}B",
+        amount(model.parameters),
         item.place.name,
         str(verdict.devices_per_replica),
         memory_used(verdict),

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 __all__ = ["write_table"]
 
-_FIGURES: Final = re.compile(r"[-+]?\d[\d.,]*( ?(%|B|Mi|GiB))?( {2}\d[\d.,]*)*")
+_FIGURES: Final = re.compile(r"[-+]?\d[\d.,]*( ?(%|[MBT]|Mi|GiB))?( {2}\d[\d.,]*)*")
 """A figure with or without its unit, or several side by side."""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import errno
 import re
 from pathlib import Path
 
@@ -113,3 +114,17 @@ def test_a_defect_is_no_answer(capsys: pytest.CaptureFixture[str]) -> None:
 
     assert guarded(fails, []) == 70
     assert "defect of claimfit" in capsys.readouterr().err
+
+
+def test_a_full_disk_is_the_environment(capsys: pytest.CaptureFixture[str]) -> None:
+    """Output that cannot be written exits 3 with the reason; another OSError is a defect."""
+
+    def full() -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    def other() -> int:
+        raise OSError(errno.EINVAL, "Invalid argument")
+
+    assert guarded(full, []) == 3
+    assert "error ENV001: standard output: the output cannot be written" in capsys.readouterr().err
+    assert guarded(other, []) == 70

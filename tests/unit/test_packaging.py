@@ -45,8 +45,8 @@ def test_wheel_has_code_data_types_and_both_commands(built: Path) -> None:
     }
     assert shipped <= names
     assert "claimfit/py.typed" in names
-    assert "claimfit = claimfit.__main__:main" in commands
-    assert "kubectl-claimfit = claimfit.__main__:main" in commands
+    assert "claimfit = claimfit.__main__:console" in commands
+    assert "kubectl-claimfit = claimfit.__main__:console" in commands
     assert any(name.endswith("licenses/LICENSE") for name in names)
 
 

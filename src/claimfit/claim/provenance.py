@@ -10,6 +10,7 @@ from claimfit.claim.engine_flags import command, engine_title, share_of
 from claimfit.claim.remarks import engine_assumptions, plan_warnings, summary
 from claimfit.claim.request import tier_name
 from claimfit.manifests.emitter import one_line
+from claimfit.model.quantization import quantization
 from claimfit.units.quantity import Quantity
 
 if TYPE_CHECKING:
@@ -43,11 +44,13 @@ def provenance(plan: ClaimPlan) -> Iterable[str]:
     yield from _line(
         "model",
         f"{_billions(model.parameters)} parameters{active}, "
-        f"{need.workload.quantization or model.quantization}; from {_origin(plan)}",
+        f"{quantization(need.quantization).name}; from {_origin(plan)}",
     )
     yield from _line("serve", _serve(plan))
     for tier in plan.tiers:
         yield from _tier_lines(plan, tier)
+    for note in model.notes:
+        yield from _line("note", note)
     for warning in plan_warnings(plan):
         yield from _line("warning", warning)
     assumed = "; ".join(engine_assumptions(plan))

@@ -9,6 +9,7 @@ from claimfit.claim.engine_flags import command, engine_flags, share_of
 from claimfit.claim.remarks import engine_assumptions, plan_warnings, summary
 from claimfit.claim.request import claim_object, tier_name
 from claimfit.manifests.emitter import json_text, yaml_text
+from claimfit.model.quantization import quantization
 from claimfit.units.quantity import Quantity
 
 if TYPE_CHECKING:
@@ -51,8 +52,9 @@ def claim_report(plan: ClaimPlan) -> dict[str, JsonValue]:
             "task": model.task,
             "parameters": model.parameters,
             "activeParameters": model.active_parameters,
-            "quantization": need.workload.quantization or model.quantization,
+            "quantization": quantization(need.quantization).name,
             "contextTokens": model.context_tokens,
+            "notes": list(model.notes),
         },
         "serve": {
             "engine": need.engine.name,

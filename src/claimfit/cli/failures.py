@@ -6,11 +6,12 @@ Text goes to stderr. With ``-o json`` (or ``--json``) stdout additionally carrie
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from typing import TYPE_CHECKING, Final
 
-from claimfit.errors import ClaimfitError
+from claimfit.errors import ClaimfitError, EnvironmentFailure
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,6 +20,7 @@ __all__ = ["ERROR_SCHEMA", "describe", "guarded", "wants_json"]
 
 ERROR_SCHEMA: Final = "claimfit.dev/error/v1"
 _INTERRUPTED: Final = 130
+_NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 _DEFECT: Final = 70  # EX_SOFTWARE of sysexits.h
 _CANDIDATES_SHOWN: Final = 10
 
@@ -36,6 +38,13 @@ def guarded(command: Callable[[], int], arguments: list[str]) -> int:
         # The reader went away (`| head`): not our failure; keep the interpreter from complaining.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:
+        if error.errno not in _NO_ROOM:
+            return _defect()
+        failure = EnvironmentFailure(
+            "ENV001", f"the output cannot be written: {error.strerror}", place="standard output"
+        )
+        return report(failure, as_json=False)
     except Exception:  # noqa: BLE001  # a defect of ours must not look like the answer "no" (1)
         return _defect()
     return code

@@ -7,6 +7,7 @@ folder that holds docs/examples. `CLAIMFIT_UPDATE_DOCS=1` rewrites outputs that 
 
 from __future__ import annotations
 
+import doctest
 import os
 import re
 import shutil
@@ -139,6 +140,14 @@ def test_shell_blocks_hold_only_known_commands() -> None:
             if language in {"sh", "bash", "shell"}:
                 for line in body.splitlines():
                     assert SHELL_LINES.fullmatch(line), f"{page.name}: {line}"
+
+
+def test_python_examples_run() -> None:
+    """The sessions of docs/python.md print what they say."""
+    failed, tried = doctest.testfile(str(ROOT / "docs" / "python.md"), module_relative=False)
+
+    assert tried
+    assert not failed
 
 
 def test_links_lead_to_files() -> None:

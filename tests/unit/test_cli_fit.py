@@ -260,3 +260,43 @@ def test_devices_of_one_name_and_different_bandwidth_have_their_own_speed(
 
     fast, slow = (group["tokensPerSecond"]["p50"] for group in answer["groups"])
     assert fast > 1.5 * slow
+
+
+def test_escape_sequences_in_published_names_are_spelled_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A product name cannot recolour the terminal, move its cursor or fake a line."""
+    path = tmp_path / "slices.json"
+    items = [_llmfit_slice("node-1", "RTX\x1b[2J\r\nfits on all nodes", 1000)]
+    path.write_text(json.dumps({"kind": "List", "items": items}), encoding="utf-8")
+
+    main(["fit", MODEL, "--cluster", str(path)])
+
+    out = capsys.readouterr().out
+    assert "RTX\\u001b[2J\\u000d\\u000afits on all nodes" in out
+    assert not set(out) & {"\x1b", "\r"}
+
+
+def test_unknown_device_is_one_error_also_without_a_model(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """An accelerator that nobody knows is a wrong question, not models that cannot be judged."""
+    assert main(["fit", "--device", "nope", "-o", "json"]) == 2
+    assert json.loads(capsys.readouterr().out)["error"]["code"] == "HWD001"
+
+
+def test_driver_without_description_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Devices of a driver that claimfit does not know are counted, driver and flag named."""
+    item = _llmfit_slice("node-1", "Thing", 1000)
+    item["spec"]["driver"] = "accelerators.example.org"
+    path = tmp_path / "slices.json"
+    path.write_text(json.dumps({"kind": "List", "items": [item]}), encoding="utf-8")
+
+    assert main(["fit", MODEL, "--cluster", str(path)]) == 1
+    out = capsys.readouterr().out
+    assert (
+        "and 1 device left out: driver accelerators.example.org has no description (--driver-file)"
+        in out
+    )

@@ -6,7 +6,9 @@ Text goes to stderr. With ``-o json`` (or ``--json``) stdout additionally carrie
 
 from __future__ import annotations
 
+import codecs
 import errno
+import io
 import os
 import sys
 from typing import TYPE_CHECKING, Final
@@ -23,10 +25,12 @@ _INTERRUPTED: Final = 130
 _NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 _DEFECT: Final = 70  # EX_SOFTWARE of sysexits.h
 _CANDIDATES_SHOWN: Final = 10
+_ESCAPED: Final = "claimfit.escaped"
 
 
 def guarded(command: Callable[[], int], arguments: list[str]) -> int:
     """Run `command` and return its exit code, or report what it raised and return that code."""
+    _escape_what_the_terminal_lacks()
     try:
         code = command()
         sys.stdout.flush()
@@ -48,6 +52,21 @@ def guarded(command: Callable[[], int], arguments: list[str]) -> int:
     except Exception:  # noqa: BLE001  # a defect of ours must not look like the answer "no" (1)
         return _defect()
     return code
+
+
+def _escape_what_the_terminal_lacks() -> None:
+    """Let stdout spell characters that its encoding lacks, instead of failing at the first one."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        codecs.register_error(_ESCAPED, _escaped)
+        sys.stdout.reconfigure(errors=_ESCAPED)
+
+
+def _escaped(error: UnicodeError) -> tuple[str, int]:
+    r"""Return the characters that `error` stopped at as ``\uXXXX``, which JSON reads back."""
+    assert isinstance(error, UnicodeEncodeError)  # noqa: S101  # stdout only encodes
+    units = error.object[error.start : error.end].encode("utf-16-be", "surrogatepass")
+    pairs = zip(units[::2], units[1::2], strict=True)
+    return "".join(f"\\u{high:02x}{low:02x}" for high, low in pairs), error.end
 
 
 def _defect() -> int:

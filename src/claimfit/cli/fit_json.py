@@ -34,7 +34,14 @@ def write_document(body: Mapping[str, object]) -> None:
     import msgspec
 
     document = {"schemaVersion": FIT_SCHEMA, **body}
-    sys.stdout.write(msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n")
+    try:
+        text = msgspec.json.format(msgspec.json.encode(document), indent=2).decode()
+    except UnicodeEncodeError:
+        # A path that is not UTF-8 stands in a str as lone surrogates, which msgspec does not write.
+        import json
+
+        text = json.dumps(document, indent=2)
+    sys.stdout.write(text + "\n")
 
 
 def model_json(question: FitQuestion) -> dict[str, object]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Final
 
 from claimfit.cli.fit_cells import decode_speed, longest_context, memory_used
@@ -15,17 +14,18 @@ from claimfit.cli.fit_json import (
     write_document,
 )
 from claimfit.cli.fit_place import accelerators_of, read_groups
+from claimfit.cli.lines import write_line, write_notes, write_warnings
 from claimfit.cli.table import write_table
 from claimfit.fit.answers import fit_cluster, fit_table
 from claimfit.units import MIB
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from claimfit.cli.fit_place import Cluster, FitContext
     from claimfit.fit.answers import ClusterAnswer, GroupAnswer, TableAnswer
     from claimfit.fit.groups import DeviceGroup
-    from claimfit.fit.verdict import FitQuestion, Verdict
+    from claimfit.fit.verdict import FitQuestion
     from claimfit.hardware.facts import Accelerator
 
 __all__ = ["report"]
@@ -54,8 +54,7 @@ _CLUSTER_HEADER: Final = (
 
 def report(question: FitQuestion, context: FitContext, assumptions: tuple[str, ...]) -> int:
     """Print where the model of `question` fits; return 0 when it fits now, else 1."""
-    for note in question.model.notes:
-        sys.stderr.write(f"note: {note}\n")
+    write_notes(question.model.notes)
     if context.cluster:
         return _on_cluster(question, context, assumptions)
     return _on_table(question, context, assumptions)
@@ -84,7 +83,7 @@ def _on_table(question: FitQuestion, context: FitContext, assumptions: tuple[str
             }
         )
     else:
-        _write_warnings(item.verdict for item in answers)
+        write_warnings(warnings_of(item.verdict for item in answers))
         _table_sentence(question.model.name, context, fitting, failing)
         _write_assumptions(assumptions)
         _write_fitting(fitting, context)
@@ -101,24 +100,24 @@ def _table_sentence(
     if context.device:
         (only,) = [*fitting, *failing]
         verb = "fits" if fitting else "does not fit"
-        sys.stdout.write(f"{model} {verb} on {only.accelerator.name}: {only.verdict.text}.\n")
+        write_line(f"{model} {verb} on {only.accelerator.name}: {only.verdict.text}.")
     else:
         total = len(fitting) + len(failing)
-        sys.stdout.write(f"{model} fits on {len(fitting)} of {total} known devices.\n")
+        write_line(f"{model} fits on {len(fitting)} of {total} known devices.")
 
 
 def _write_fitting(fitting: Sequence[TableAnswer], context: FitContext) -> None:
     shown = fitting if context.verbose else fitting[:_ROWS_SHOWN]
     if shown:
-        sys.stdout.write("\n")
+        write_line()
         write_table(_TABLE_HEADER, [_table_row(item) for item in shown])
     if len(shown) < len(fitting):
-        sys.stdout.write(f"and {len(fitting) - len(shown)} more (--verbose)\n")
+        write_line(f"and {len(fitting) - len(shown)} more (--verbose)")
 
 
 def _write_failing(failing: Sequence[TableAnswer], context: FitContext) -> None:
     if failing and context.verbose and not context.device:
-        sys.stdout.write("\n")
+        write_line()
         write_table(
             ("device", "published", "does not fit because"),
             [
@@ -166,8 +165,8 @@ def _on_cluster(question: FitQuestion, context: FitContext, assumptions: tuple[s
             }
         )
     else:
-        _write_warnings(item.verdict for item in answer.groups)
-        sys.stdout.write(_cluster_sentence(question.model.name, answer))
+        write_warnings(warnings_of(item.verdict for item in answer.groups))
+        write_line(_cluster_sentence(question.model.name, answer))
         _write_assumptions(assumptions)
         _write_cluster(answer, cluster, context)
     return 0 if answer.replicas_now else 1
@@ -177,35 +176,43 @@ def _cluster_sentence(model: str, answer: ClusterAnswer) -> str:
     fit, total, now = len(answer.nodes_that_fit), len(answer.nodes), answer.replicas_now
     nodes = "node" if total == 1 else "nodes"
     if not total:
-        return f"{model} fits nowhere: the source publishes no devices.\n"
+        return f"{model} fits nowhere: the source publishes no devices."
     if not fit:
-        return f"{model} fits on none of {total} {nodes}.\n"
+        return f"{model} fits on none of {total} {nodes}."
     if not now:
         start = "no device is free for it now"
     else:
         start = f"{now} {'replica' if now == 1 else 'replicas'} can start now"
-    return f"{model} fits on {fit} of {total} {nodes}: {start}.\n"
+    return f"{model} fits on {fit} of {total} {nodes}: {start}."
 
 
 def _write_cluster(answer: ClusterAnswer, cluster: Cluster, context: FitContext) -> None:
     fitting = [item for item in answer.groups if item.replicas_possible]
     failing = [item for item in answer.groups if not item.replicas_possible]
     if fitting:
-        sys.stdout.write("\n")
+        write_line()
         write_table(_CLUSTER_HEADER, [_group_row(item) for item in fitting])
     if failing:
-        sys.stdout.write("\n")
+        write_line()
         write_table(_FAILING_HEADER, [_failing_row(item) for item in failing])
     if context.verbose:
         for group in answer.left_out:
             what = f"{group.node}: {len(group.rows)} x {group.product}"
-            sys.stdout.write(f"left out  {what}, {group.left_out_reason}\n")
-    elif answer.left_out:
-        number = sum(len(group.rows) for group in answer.left_out)
+            write_line(f"left out  {what}, {group.left_out_reason}")
+    else:
+        _write_left_out(answer.left_out)
+    write_notes(cluster.notes)
+
+
+def _write_left_out(groups: Sequence[DeviceGroup]) -> None:
+    """Write how many devices were not judged, one line for each reason."""
+    numbers: dict[str, int] = {}
+    for group in groups:
+        numbers.setdefault(group.left_out_reason, 0)
+        numbers[group.left_out_reason] += len(group.rows)
+    for reason, number in numbers.items():
         devices = "device" if number == 1 else "devices"
-        sys.stdout.write(f"and {number} {devices} on which the engine does not run (--verbose)\n")
-    for note in cluster.notes:
-        sys.stderr.write(f"note: {note}\n")
+        write_line(f"and {number} {devices} left out: {reason} (--verbose)")
 
 
 def _devices(group: DeviceGroup) -> str:
@@ -233,11 +240,6 @@ def _group_row(item: GroupAnswer) -> tuple[str, ...]:
     )
 
 
-def _write_warnings(verdicts: Iterable[Verdict]) -> None:
-    for warning in warnings_of(verdicts):
-        sys.stderr.write(f"warning: {warning}\n")
-
-
 def _write_assumptions(assumptions: tuple[str, ...]) -> None:
     for line in assumptions:
-        sys.stdout.write(f"  {line}\n")
+        write_line(f"  {line}")

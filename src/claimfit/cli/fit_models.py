@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from claimfit.cli.fit_cells import decode_speed, longest_context, memory_used
 from claimfit.cli.fit_json import model_json, verdict_json, write_document
 from claimfit.cli.fit_place import Cluster, accelerators_of, read_groups
+from claimfit.cli.lines import visible, write_line, write_notes
 from claimfit.cli.model_report import amount
 from claimfit.cli.table import write_table
 from claimfit.fit.answers import fit_cluster, fit_table, rank_models
@@ -37,6 +38,7 @@ def report(
 ) -> int:
     """Print which models fit, best first; return 0 when any does, else 1."""
     cluster = read_groups(context) if context.cluster else Cluster([], ())
+    where = context.cluster or accelerators_of(context)[0].name
     fitting, failed = rank_models(questions, lambda question: _places(question, context, cluster))
     shown = fitting[:limit]
     if context.as_json:
@@ -51,18 +53,16 @@ def report(
             }
         )
         return 0 if fitting else 1
-    where = context.cluster or accelerators_of(context)[0].name
     floor = f" at {min_tps:g} tok/s or more" if min_tps else ""
-    sys.stdout.write(f"{len(fitting)} of {len(questions)} models fit on {where}{floor}.\n")
+    write_line(f"{len(fitting)} of {len(questions)} models fit on {where}{floor}.")
     if shown:
-        sys.stdout.write("\n")
+        write_line()
         write_table(_HEADER, [_row(item) for item in shown])
     if len(shown) < len(fitting):
-        sys.stdout.write(f"and {len(fitting) - len(shown)} more (--limit)\n")
-    for note in cluster.notes:
-        sys.stderr.write(f"note: {note}\n")
+        write_line(f"and {len(fitting) - len(shown)} more (--limit)")
+    write_notes(cluster.notes)
     for name, error in failed:
-        sys.stderr.write(f"not judged: {name}: {error}\n")
+        sys.stderr.write(f"not judged: {visible(name)}: {error}\n")
     return 0 if fitting else 1
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from claimfit.cli.lines import visible
 from claimfit.model.facts import active_layer_parameters, layer_parameters
 from claimfit.records import NamedTuple
 
@@ -119,7 +120,7 @@ def page(facts: ModelFacts, entry: Entry | None) -> str:
         lines.append(f"{'checks passed':<14}{', '.join(entry.checks) or 'none'}")
         if entry.aliases:
             lines.append(f"{'also called':<14}{', '.join(entry.aliases)}")
-    return "\n".join(lines) + "\n"
+    return "".join(f"{visible(line)}\n" for line in lines)
 
 
 def _headline(facts: ModelFacts) -> str:

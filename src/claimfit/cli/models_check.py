@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
 from claimfit.cli.arguments import Parser, add_output
+from claimfit.cli.lines import visible
 from claimfit.cli.model_report import MODELS_SCHEMA
 from claimfit.cli.model_sources import add_models_option, model_sources
 from claimfit.errors import ClaimfitError, EnvironmentFailure, InputError, printable
@@ -121,7 +122,7 @@ def _text(finding: Finding) -> str:
     lines += [
         f"  {d.path}: entry {_shown(d.entry)}, repository {_shown(d.repository)}" for d in differing
     ]
-    return "\n".join(lines) + "\n"
+    return "".join(f"{visible(line)}\n" for line in lines)
 
 
 def _absent_note(finding: Finding) -> str:

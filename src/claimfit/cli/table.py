@@ -6,6 +6,8 @@ import re
 import sys
 from typing import TYPE_CHECKING, Final
 
+from claimfit.cli.lines import visible
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -21,6 +23,7 @@ def write_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     A column of figures is aligned right. On a terminal rich folds
     columns to its width; in a pipe nothing is cut or folded.
     """
+    rows = [[visible(cell) for cell in row] for row in rows]
     right = [_is_numeric([row[index] for row in rows]) for index in range(len(header))]
     if sys.stdout.isatty():
         _write_rich(header, rows, right)

@@ -1,0 +1,68 @@
+"""What every verb writes, whatever the terminal and the names: no verb fails for a character."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from support.gguf_models import dense_model
+from support.gguf_writer import gguf_bytes
+from support.safetensors_writer import LLAMA
+
+VERBS = (
+    ["claim", "--min-tps", "1"],
+    ["fit", "--device", "L40S"],
+    ["models", "show"],
+)
+
+
+def run(
+    *arguments: str | bytes, encoding: str = "utf-8:strict"
+) -> subprocess.CompletedProcess[bytes]:
+    """Return the finished process of ``claimfit ARGUMENTS`` whose stdout has this encoding."""
+    environment = {**os.environ, "PYTHONIOENCODING": encoding}
+    command = [sys.executable, "-m", "claimfit", *arguments]
+    return subprocess.run(command, capture_output=True, env=environment, check=False)
+
+
+@pytest.mark.parametrize("verb", VERBS, ids=lambda verb: verb[0])
+@pytest.mark.parametrize(
+    ("file", "encoding"),
+    [
+        ("名前 é 😀.gguf".encode(), "ascii:strict"),
+        ("名前 é 😀.gguf".encode(), "latin-1:strict"),
+        (b"\xff\xfe.gguf", "utf-8:strict"),
+    ],
+)
+def test_name_that_the_terminal_cannot_show(
+    verb: list[str], file: bytes, encoding: str, tmp_path: Path
+) -> None:
+    """A name outside the encoding of stdout is escaped, and JSON carries it back unharmed."""
+    path = os.fsencode(tmp_path) + b"/" + file
+    Path(os.fsdecode(path)).write_bytes(gguf_bytes(*dense_model()))
+
+    text = run(*verb, path, encoding=encoding)
+    document = run(*verb, path, "-o", "json", encoding=encoding)
+
+    assert (text.returncode, document.returncode) == (0, 0), text.stderr + document.stderr
+    told = json.loads(document.stdout.decode(encoding.partition(":")[0]))
+    name = told["model"]["name"]
+    if file != b"\xff\xfe.gguf":
+        assert name == os.fsdecode(file).removesuffix(".gguf")
+
+
+def test_escape_sequences_in_a_configuration_are_spelled_out(tmp_path: Path) -> None:
+    """A config.json from anywhere cannot send escape sequences to the terminal."""
+    hostile = LLAMA | {"model_type": "x\x1b[2J\nweights       free", "architectures": ["X"]}
+    (tmp_path / "config.json").write_text(json.dumps(hostile), encoding="utf-8")
+
+    for verb in VERBS:
+        shown = run(*verb, str(tmp_path))
+        assert shown.returncode == 0, shown.stderr
+        assert b"\x1b" not in shown.stdout + shown.stderr
+        assert b"\nweights       free" not in shown.stdout + shown.stderr

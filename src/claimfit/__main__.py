@@ -58,9 +58,7 @@ def main(argv: list[str] | None = None) -> int:
     if verb in VERBS:
         rest = arguments[verb_at + 1 :]
         return _dispatch(VERBS[verb][0], ["--json", *rest] if json_first else rest)
-    from claimfit.cli import overview
-
-    return overview.run(arguments)
+    return _dispatch("claimfit.cli.overview:run", arguments)
 
 
 def _dispatch(handler: str, arguments: list[str]) -> int:

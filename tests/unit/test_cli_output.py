@@ -66,3 +66,48 @@ def test_escape_sequences_in_a_configuration_are_spelled_out(tmp_path: Path) -> 
         assert shown.returncode == 0, shown.stderr
         assert b"\x1b" not in shown.stdout + shown.stderr
         assert b"\nweights       free" not in shown.stdout + shown.stderr
+
+
+ANSWERS = (["--help"], ["--version"], ["claim", "--help"], ["models"], ["claim", "Qwen/Qwen3-8B"])
+
+
+@pytest.mark.parametrize("command", ANSWERS, ids=" ".join)
+def test_reader_that_went_away_is_no_failure(command: list[str]) -> None:
+    """`claimfit ... | head -0` ends quietly, help and version included."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "claimfit", *command],
+            stdout=writing,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+    finally:
+        os.close(writing)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.mark.parametrize("command", ANSWERS, ids=" ".join)
+def test_closed_output_is_a_failure_of_the_environment(command: list[str]) -> None:
+    """`claimfit ... >&-` cannot answer: exit 3 with a code, no traceback."""
+    shell = ["sh", "-c", '"$@" >&-', "sh", sys.executable, "-m", "claimfit", *command]
+    done = subprocess.run(shell, capture_output=True, check=False)
+
+    assert done.returncode == 3
+    assert done.stderr.startswith(b"error ENV001: standard output: ")
+
+
+def test_closed_input_is_empty() -> None:
+    """`claimfit calibrate - <&-` reads nothing, which is no benchmark's output: exit 2."""
+    shell = ["sh", "-c", '"$@" <&-', "sh", sys.executable, "-m", "claimfit", "calibrate", "-"]
+    done = subprocess.run(shell, capture_output=True, check=False)
+
+    assert done.returncode == 2
+    assert done.stderr.startswith(b"error CAL001: -: ")
+
+
+def test_closed_error_stream_hides_only_the_words() -> None:
+    """`claimfit ... 2>&-` keeps its exit code."""
+    shell = ["sh", "-c", '"$@" 2>&-', "sh", sys.executable, "-m", "claimfit", "claim", "no-such"]
+    assert subprocess.run(shell, capture_output=True, check=False).returncode == 2

@@ -30,9 +30,10 @@ _ESCAPED: Final = "claimfit.escaped"
 
 def guarded(command: Callable[[], int], arguments: list[str]) -> int:
     """Run `command` and return its exit code, or report what it raised and return that code."""
-    _escape_what_the_terminal_lacks()
     try:
-        code = command()
+        _open_streams()
+        _escape_what_the_terminal_lacks()
+        code = _exit_code(command)
         sys.stdout.flush()
     except ClaimfitError as error:
         return report(error, as_json=wants_json(arguments))
@@ -52,6 +53,31 @@ def guarded(command: Callable[[], int], arguments: list[str]) -> int:
     except Exception:  # noqa: BLE001  # a defect of ours must not look like the answer "no" (1)
         return _defect()
     return code
+
+
+def _exit_code(command: Callable[[], int]) -> int:
+    try:
+        return command()
+    except SystemExit as end:  # how argparse ends --help, whose text is then not written yet
+        return end.code if isinstance(end.code, int) else 0
+
+
+def _open_streams() -> None:
+    """Open what the caller closed (``<&-``): Python then has None in place of a stream.
+
+    Without input there is nothing to read, without stderr nobody to warn; but an answer that
+    nobody can be given is a failure (ENV001).
+    """
+    devnull = os.devnull
+    if sys.stdin is None:
+        sys.stdin = open(devnull, encoding="utf-8")  # noqa: PTH123, SIM115  # lives as the process
+    if sys.stderr is None:
+        sys.stderr = open(devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115  # as above
+    if sys.stdout is None:
+        sys.stdout = open(devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115  # as above
+        raise EnvironmentFailure(
+            "ENV001", "the output cannot be written: it is closed", place="standard output"
+        )
 
 
 def _escape_what_the_terminal_lacks() -> None:

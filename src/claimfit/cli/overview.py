@@ -11,7 +11,7 @@ __all__ = ["run"]
 
 
 def run(arguments: list[str]) -> int:
-    """Print help or version; report an unknown verb with the nearest ones and return 2."""
+    """Print help or version; raise CLI005 with the nearest verbs for an unknown one."""
     first = next((item for item in arguments if item != "--json"), "--help")
     if first in {"-h", "--help", "help"}:
         sys.stdout.write(_help())
@@ -22,9 +22,8 @@ def run(arguments: list[str]) -> int:
     from difflib import get_close_matches
 
     from claimfit.__main__ import VERBS
-    from claimfit.cli.failures import report, wants_json
 
-    error = UsageError(
+    raise UsageError(
         "CLI005",
         "unknown command",
         found=first,
@@ -32,7 +31,6 @@ def run(arguments: list[str]) -> int:
         fix="see claimfit --help",
         candidates=tuple(get_close_matches(first, VERBS)),
     )
-    return report(error, as_json=wants_json(arguments))
 
 
 def _help() -> str:

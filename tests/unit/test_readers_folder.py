@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from claimfit.errors import ClaimfitError
+from claimfit.errors import ClaimfitError, InputError
 from claimfit.model.folder import facts_from_folder, gguf_candidates
 from claimfit.storage.local import LocalFile, LocalFolder
 from claimfit.storage.opening import open_model
@@ -206,6 +206,29 @@ def test_folders_that_are_not_there_are_refused(path: str) -> None:
         open_model(path, environment={})
 
     assert caught.value.code in {"FIL001", "FIL002"}
+
+
+def test_gguf_without_a_suffix_is_known_by_its_content(tmp_path: pathlib.Path) -> None:
+    """Ollama keeps models as blobs/sha256-...: the first bytes say what they are."""
+    blob = tmp_path / "sha256-6a0746a1ec1a"
+    blob.write_bytes(GGUF)
+
+    facts = open_model(str(blob), environment={})
+
+    assert (facts.name, facts.origin) == ("sha256-6a0746a1ec1a", "gguf")
+
+
+@pytest.mark.parametrize("path", ["notes.txt", "config.yaml", "/dev/null"])
+def test_file_without_a_model_is_not_said_to_be_missing(tmp_path: pathlib.Path, path: str) -> None:
+    """A file that is there but holds no model is told apart from one that is not there."""
+    file = tmp_path / path
+    if not file.exists():
+        file.write_text("no model")
+
+    with pytest.raises(InputError) as caught:
+        open_model(str(file), environment={})
+
+    assert (caught.value.code, caught.value.place) == ("FIL005", str(file))
 
 
 def test_unknown_schemes_are_refused() -> None:

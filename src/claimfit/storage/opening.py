@@ -9,7 +9,7 @@ from claimfit.errors import InputError, ModelError
 from claimfit.model.folder import facts_from_folder
 from claimfit.model.gguf_facts import facts_from_gguf
 from claimfit.model.gguf_split import base_name
-from claimfit.storage.local import LocalFolder
+from claimfit.storage.local import LocalFile, LocalFolder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,6 +23,7 @@ __all__ = ["open_model"]
 
 _WEIGHTS: Final = ".safetensors"
 _GGUF: Final = ".gguf"
+_MAGIC: Final = b"GGUF"
 
 
 def open_model(
@@ -65,12 +66,30 @@ def _local(reference: str, environment: Mapping[str, str], quantization: str) ->
     if path == "~" or path.startswith("~/"):
         path = environment.get("HOME", "~") + path[1:]
     folder, _, file = path.rpartition("/")
-    if path.lower().endswith(_GGUF):
+    if path.lower().endswith(_GGUF) or _starts_as_gguf(path):
         return facts_from_gguf(LocalFolder(folder or ("/" if "/" in path else ".")), file)
     if file == "config.json" or path.lower().endswith(_WEIGHTS):
         path = folder or "."
+    elif os.path.exists(path) and not os.path.isdir(path):  # noqa: PTH110, PTH112  # as below
+        raise InputError(
+            "FIL005",
+            "no model in this file",
+            place=path,
+            expected="a GGUF file, a safetensors file, or a folder with config.json",
+        )
     name = os.path.basename(os.path.abspath(path))  # noqa: PTH100, PTH119  # pathlib costs start-up
     return facts_from_folder(LocalFolder(path), name=name, quantization=quantization)
+
+
+def _starts_as_gguf(path: str) -> bool:
+    """Return whether `path` is a GGUF file by its content: Ollama keeps models without a suffix."""
+    if not os.path.isfile(path):  # noqa: PTH113  # pathlib costs start-up
+        return False
+    file = LocalFile(path)
+    try:
+        return file.read(0, len(_MAGIC)) == _MAGIC
+    finally:
+        file.close()
 
 
 def _remote(

@@ -7,12 +7,13 @@ converted, which `Objects.notes` says. Kinds that no rule reads are counted, not
 
 from __future__ import annotations
 
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import msgspec
 
 from claimfit.dra.objects import (
     DeviceClass,
+    DeviceTaintRule,
     Node,
     ResourceClaim,
     ResourceClaimTemplate,
@@ -20,6 +21,9 @@ from claimfit.dra.objects import (
 )
 from claimfit.errors import InputError
 from claimfit.manifests.reader import read_documents
+
+if TYPE_CHECKING:
+    from claimfit.dra.pods import Pod, ResourceQuota, Workload
 
 __all__ = ["Objects", "read_objects"]
 
@@ -42,14 +46,20 @@ class Objects(msgspec.Struct):
     claims: list[ResourceClaim] = []
     templates: list[ResourceClaimTemplate] = []
     nodes: list[Node] = []
+    taint_rules: list[DeviceTaintRule] = []  # this and what follows: only when all is read
+    pods: list[Pod] = []
+    workloads: list[Workload] = []
+    quotas: list[ResourceQuota] = []
     other_kinds: dict[str, int] = {}
     """Kind -> how many objects of it were there and not read."""
     notes: list[str] = []
     """Conversions that were made, one sentence each."""
+    reads_all: bool = False
+    """Whether taint rules, pods, workloads and quotas are read; else they are counted."""
 
     def extend(self, other: Objects) -> None:
         """Add what `other` holds."""
-        for name in ("slices", "classes", "claims", "templates", "nodes", "notes"):
+        for name in (*_LISTS, "notes"):
             getattr(self, name).extend(getattr(other, name))
         for kind, number in other.other_kinds.items():
             self.other_kinds[kind] = self.other_kinds.get(kind, 0) + number
@@ -57,8 +67,21 @@ class Objects(msgspec.Struct):
     @property
     def count(self) -> int:
         """How many objects were read, other kinds included."""
-        read = (self.slices, self.classes, self.claims, self.templates, self.nodes)
-        return sum(len(group) for group in read) + sum(self.other_kinds.values())
+        read = sum(len(getattr(self, name)) for name in _LISTS)
+        return read + sum(self.other_kinds.values())
+
+
+_LISTS: Final = (
+    "slices",
+    "classes",
+    "claims",
+    "templates",
+    "nodes",
+    "taint_rules",
+    "pods",
+    "workloads",
+    "quotas",
+)
 
 
 class _Header(msgspec.Struct, rename="camel", gc=False):
@@ -69,14 +92,14 @@ class _Header(msgspec.Struct, rename="camel", gc=False):
     items: list[msgspec.Raw] | None = None
 
 
-def read_objects(text: bytes, place: str) -> Objects:
-    """Return the objects of `text`.
+def read_objects(text: bytes, place: str, *, everything: bool = False) -> Objects:
+    """Return the objects of `text`; with `everything` also taint rules, pods, workloads and quotas.
 
     Raises `InputError`: DRA001 an object that does not have the shape of its kind, DRA002 no
     Kubernetes object, DRA003 a version of resource.k8s.io that no supported Kubernetes serves; and
     what `claimfit.manifests.reader` raises for unreadable text.
     """
-    objects = Objects()
+    objects = Objects(reads_all=everything)
     if text.lstrip()[:1] == b"{":
         try:
             _read_json(msgspec.Raw(text), place, objects)
@@ -185,6 +208,13 @@ def _kind_of(version: str, kind: str, place: str, objects: Objects) -> type | No
         raise InputError("DRA002", "no Kubernetes object", place=place, expected=_EXPECTED)
     if version == "v1" and kind == "Node":
         return Node
+    if objects.reads_all:
+        if kind == "DeviceTaintRule" and version.startswith(_GROUP):
+            return DeviceTaintRule  # v1alpha3, v1beta2 and v1 have one shape
+        from claimfit.dra.pods import KINDS
+
+        if (version, kind) in KINDS:
+            return KINDS[version, kind]
     if version.startswith(_GROUP) and kind in _KINDS:
         served = version.removeprefix(_GROUP)
         if served not in _VERSIONS:
@@ -217,6 +247,22 @@ def _add(item: object, objects: Objects) -> None:
             objects.templates.append(item)
         case Node():
             objects.nodes.append(item)
+        case DeviceTaintRule():
+            objects.taint_rules.append(item)
+        case _:
+            _add_pod(item, objects)
+
+
+def _add_pod(item: object, objects: Objects) -> None:
+    from claimfit.dra.pods import Pod, ResourceQuota, Workload
+
+    match item:
+        case Pod():
+            objects.pods.append(item)
+        case Workload():
+            objects.workloads.append(item)
+        case ResourceQuota():
+            objects.quotas.append(item)
 
 
 def _typed(value: object, kind: type[_Kind], place: str) -> _Kind:

@@ -19,20 +19,24 @@ MAXIMUM_BYTES: Final = 1 << 30
 """A cluster of a million devices is half of this."""
 
 
-def read_cluster(source: str, stdin: BinaryIO) -> Objects:
+def read_cluster(source: str, stdin: BinaryIO, *, everything: bool = False) -> Objects:
     """Return the objects of `source`: FILE, FOLDER (JSON and YAML files in it), `-`, sample:NAME.
+
+    With `everything` taint rules, pods, workloads and quotas are read too, not only counted.
 
     Raises `InputError`: FIL101 cannot be read, FIL102 too large, FIL103 a folder without manifests,
     FIL104 no such sample; and what `claimfit.dra.reading` raises for the content.
     """
     if source == "-":
-        return read_objects(_bounded(stdin, "standard input"), "standard input")
+        return read_objects(
+            _bounded(stdin, "standard input"), "standard input", everything=everything
+        )
     if source.startswith(_SAMPLE):
-        return _file(_sample(source.removeprefix(_SAMPLE)), source)
+        return _file(_sample(source.removeprefix(_SAMPLE)), source, everything=everything)
     path = Path(source)
     if path.is_dir():
-        return _folder(path)
-    return _file(path, source)
+        return _folder(path, everything=everything)
+    return _file(path, source, everything=everything)
 
 
 def _sample(name: str) -> Path:
@@ -49,7 +53,7 @@ def _sample(name: str) -> Path:
     return Path(sample_path(name))
 
 
-def _folder(folder: Path) -> Objects:
+def _folder(folder: Path, *, everything: bool) -> Objects:
     files = sorted(item for item in folder.rglob("*") if item.suffix in _SUFFIXES)
     if not files:
         raise InputError(
@@ -58,16 +62,16 @@ def _folder(folder: Path) -> Objects:
             place=str(folder),
             expected="files that end in " + ", ".join(_SUFFIXES),
         )
-    objects = Objects()
+    objects = Objects(reads_all=everything)
     for item in files:
-        objects.extend(_file(item, str(item)))
+        objects.extend(_file(item, str(item), everything=everything))
     return objects
 
 
-def _file(path: Path, place: str) -> Objects:
+def _file(path: Path, place: str, *, everything: bool) -> Objects:
     try:
         with path.open("rb") as stream:
-            return read_objects(_bounded(stream, place), place)
+            return read_objects(_bounded(stream, place), place, everything=everything)
     except OSError as error:
         raise InputError(
             "FIL101",

@@ -151,16 +151,21 @@ def answer(expression: str, entry: PooledDevice) -> Answer:
 # --- the generator --------------------------------------------------------------------------------
 
 
-def scenario(seed: int, minor: int, *, one_pool: bool = False) -> Scenario:
-    """Return the scenario of `seed`; with `one_pool` the node has a single pool."""
-    return _Generator(seed, minor, one_pool=one_pool).made()
+def scenario(seed: int, minor: int, *, one_pool: bool = False, plain: bool = False) -> Scenario:
+    """Return the scenario of `seed`.
+
+    With `one_pool` the node has a single pool, for allocators whose order of pools is random. With
+    `plain` nothing is on that keeps the stable allocator of 1.36 and later from being chosen.
+    """
+    return _Generator(seed, minor, one_pool=one_pool, plain=plain).made()
 
 
 class _Generator:
-    def __init__(self, seed: int, minor: int, *, one_pool: bool) -> None:
+    def __init__(self, seed: int, minor: int, *, one_pool: bool, plain: bool) -> None:
         self.random = random.Random(seed * 100 + minor)
         self.minor = minor
         self.one_pool = one_pool
+        self.plain = plain
         self.tags: set[str] = set()
         self.features = self._features()
         self.seed = seed
@@ -183,7 +188,9 @@ class _Generator:
             ("DeviceBindingAndStatus",) if self.minor > 34 else ("DeviceBinding", "DeviceStatus")
         )
         on |= dict.fromkeys((*binding, "ConsumableCapacity"), True)
-        if self.minor >= 37:
+        if self.plain:
+            on |= dict.fromkeys((*binding, "ConsumableCapacity"), False)
+        elif self.minor >= 37:
             on |= {"FractionalCapacityRange": True, "ListTypeAttributes": self.chance(30, "lists")}
         for name in list(on):
             if name != "ListTypeAttributes" and self.chance(3):

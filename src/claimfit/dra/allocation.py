@@ -1,18 +1,20 @@
 """Decides, as Kubernetes would, which devices claims get on a node.
 
-`Allocator` holds a cluster and the rules; `decide` answers for one node. First fit in upstream's
-order, so the devices are the ones that Kubernetes would choose; what is random upstream (the order
-of pools before 1.36, and with the stable allocator) is sorted here.
+`Allocator` holds a cluster and the rules; `decide` answers for one node, `decide_all` for many.
+First fit in upstream's order, so the devices are the ones that Kubernetes would choose; what is
+random upstream (the order of pools before 1.36, and with the stable allocator) is sorted here.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from claimfit.dra.allocator.attempt import AttemptAborted
 from claimfit.dra.allocator.behaviour import behaviour, features_of
 from claimfit.dra.allocator.capacity import CapacityError, shortfall
 from claimfit.dra.allocator.constraints import build_constraints
+from claimfit.dra.allocator.likeness import Likeness
 from claimfit.dra.allocator.pruning import prune
 from claimfit.dra.allocator.requests import MOST_RESULTS, ClaimRequests, claim_text, read_request
 from claimfit.dra.allocator.results import allocation
@@ -24,11 +26,12 @@ from claimfit.dra.verdict import Verdict
 from claimfit.errors import InputError, RequestError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Hashable, Iterable, Iterator, Sequence
 
     from claimfit.dra.allocator.behaviour import Behaviour
     from claimfit.dra.allocator.constraints import Constraint
     from claimfit.dra.allocator.requests import Request
+    from claimfit.dra.allocator.reservations import Chosen
     from claimfit.dra.allocator.selectors import Evaluator
     from claimfit.dra.objects import (
         AllocationResult,
@@ -45,6 +48,15 @@ __all__ = ["BUDGET_STEPS", "Allocator"]
 
 BUDGET_STEPS: Final = 200_000
 """Steps after which a search is given up: two seconds or so."""
+
+
+class _Solution(NamedTuple):
+    """A verdict with what it takes to transfer it to a like node."""
+
+    verdict: Verdict
+    pools: list[Pool]
+    claims: list[ClaimRequests]
+    chosen: list[list[Chosen]]
 
 
 class Allocator:
@@ -100,46 +112,91 @@ class Allocator:
         Raises `RequestError` ALC001 for a claim that has one, and `InputError` ALC002 for an amount
         in the objects that is no quantity.
         """
-        for claim in claims:
-            if claim.status.allocation is not None:
-                raise RequestError(
-                    "ALC001",
-                    "the claim is allocated already",
-                    place=claim_text(claim),
-                    fix="leave it out of the claims to allocate; what it holds counts as in use",
-                )
-        try:
-            return self._decided(node, claims)
-        except InputError as error:
-            raise InputError(
-                "ALC002",
-                f"an amount in a slice or a claim cannot be read: {error.message}",
-                place=node.metadata.name,
-                found=error.found,
-                expected="a Kubernetes quantity, such as 80Gi",
-            ) from error
+        _refuse_allocated(claims)
+        with _readable_amounts(node):
+            pools = gather(self.slices, node, self.rules)
+            return self._solved(node, pools, claims).verdict
 
-    def _decided(self, node: Node, claims: Sequence[ResourceClaim]) -> Verdict:
-        plan = Plan(gather(self.slices, node, self.rules))
+    def decide_all(
+        self, nodes: Iterable[Node], claims: Sequence[ResourceClaim]
+    ) -> Iterator[Verdict]:
+        """Yield the verdict of each node; nodes that the claims cannot tell apart share a search.
+
+        Raises as `decide` does.
+        """
+        _refuse_allocated(claims)
+        likeness = self._likeness(claims)
+        known: dict[Hashable, _Solution] = {}
+        for node in nodes:
+            with _readable_amounts(node):
+                pools = gather(self.slices, node, self.rules)
+                signature = likeness.signature(pools) if likeness is not None else None
+                solution = known.get(signature) if signature is not None else None
+                if solution is not None:
+                    yield self._transferred(solution, node, pools)
+                    continue
+                solution = self._solved(node, pools, claims)
+                if signature is not None and solution.verdict.outcome != "aborted":
+                    known[signature] = solution
+                yield solution.verdict
+
+    def _likeness(self, claims: Sequence[ResourceClaim]) -> Likeness | None:
+        """Return what tells nodes apart; None for claims that every node refuses beforehand."""
+        prepared = []
+        for index, claim in enumerate(claims):
+            name = claim_text(claim)
+            try:
+                requests = [
+                    list(read_request(name, (index, position), wanted, self.classes, self.rules))
+                    for position, wanted in enumerate(claim.spec.devices.requests)
+                ]
+            except (AttemptAborted, InputError):
+                return None
+            prepared.append(ClaimRequests(claim, name, requests))
+        return Likeness(prepared, self.state, self.selectors, self.rules)
+
+    def _solved(self, node: Node, pools: list[Pool], claims: Sequence[ResourceClaim]) -> _Solution:
+        plan = Plan(pools)
         search = Search(plan, node, self.state, self.selectors, self.rules, self._budget)
         try:
             constraints = [self._prepared(plan, search, claim) for claim in claims]
             feasible = not self._pruned or prune(plan, search, constraints, self.state, self.rules)
             chosen = search.run(constraints) if feasible else None
             if chosen is not None:
-                allocations = tuple(
-                    allocation(claim, picked, node.metadata.name, self.rules)
-                    for claim, picked in zip(plan.claims, chosen, strict=True)
-                )
-                return self._verdict(node, search, "allocated", allocations)
+                allocations = self._allocations(plan.claims, chosen, node)
+                verdict = self._verdict(node, search, "allocated", allocations)
+                return _Solution(verdict, pools, plan.claims, chosen)
         except AttemptAborted as abort:
-            return self._verdict(node, search, "aborted", abort=abort)
+            return _Solution(self._verdict(node, search, "aborted", abort=abort), pools, [], [])
         except BudgetSpent:
-            return self._verdict(node, search, "undecided")
-        if self.rules.whole_pools and any(pool.problem == "invalid" for pool in plan.pools):
+            return _Solution(self._verdict(node, search, "undecided"), pools, [], [])
+        verdict = self._verdict(node, search, "unsatisfiable")
+        if self.rules.whole_pools and any(pool.problem == "invalid" for pool in pools):
             local = AttemptAborted("pool-invalid", "invalid resource pools were encountered")
-            return self._verdict(node, search, "node-error", abort=local)
-        return self._verdict(node, search, "unsatisfiable")
+            verdict = self._verdict(node, search, "node-error", abort=local)
+        return _Solution(verdict, pools, [], [])
+
+    def _transferred(self, solution: _Solution, node: Node, pools: list[Pool]) -> Verdict:
+        """Return the verdict of a like node: the devices at the same positions."""
+        verdict = solution.verdict._replace(node=node.metadata.name)
+        if not solution.chosen:
+            return verdict
+        theirs = [entry for pool in solution.pools for entry in pool.devices]
+        mine = [entry for pool in pools for entry in pool.devices]
+        counterpart = dict(zip(theirs, mine, strict=True))
+        chosen = [
+            [item._replace(entry=counterpart[item.entry]) for item in picked]
+            for picked in solution.chosen
+        ]
+        return verdict._replace(allocations=self._allocations(solution.claims, chosen, node))
+
+    def _allocations(
+        self, claims: list[ClaimRequests], chosen: list[list[Chosen]], node: Node
+    ) -> tuple[AllocationResult, ...]:
+        return tuple(
+            allocation(claim, picked, node.metadata.name, self.rules)
+            for claim, picked in zip(claims, chosen, strict=True)
+        )
 
     def _verdict(
         self,
@@ -221,3 +278,29 @@ class Allocator:
             place = f"claim {request.claim_name}, request {request.name}"
             text = f"{place}: checking capacity for device {entry.id.device}: {error}"
             raise AttemptAborted("capacity-error", text, entry.id, request.full_name) from error
+
+
+def _refuse_allocated(claims: Sequence[ResourceClaim]) -> None:
+    for claim in claims:
+        if claim.status.allocation is not None:
+            raise RequestError(
+                "ALC001",
+                "the claim is allocated already",
+                place=claim_text(claim),
+                fix="leave it out of the claims to allocate; what it holds counts as in use",
+            )
+
+
+@contextmanager
+def _readable_amounts(node: Node) -> Iterator[None]:
+    """Name the node with an amount that is no quantity."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(
+            "ALC002",
+            f"an amount in a slice or a claim cannot be read: {error.message}",
+            place=node.metadata.name,
+            found=error.found,
+            expected="a Kubernetes quantity, such as 80Gi",
+        ) from error

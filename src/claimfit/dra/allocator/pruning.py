@@ -4,7 +4,8 @@ Every rule here is a necessary condition or a symmetry of the rules that `reserv
 
 * a device that a request could not even take alone is no candidate of it;
 * a value that a match constraint could not be met with makes its devices no candidates;
-* requests that cannot all get their devices at once (a bipartite matching) have no solution;
+* requests that cannot all get their devices at once (a bipartite matching) have no solution, nor
+  has an alternative beside them;
 * after a device has failed, others that no rule can tell from it are passed over.
 
 They hold where the outcome depends on the devices chosen and not on the way they were tried.
@@ -16,7 +17,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from claimfit.dra.allocator.attempt import AttemptAborted
-from claimfit.dra.allocator.constraints import attribute_of, set_of
+from claimfit.dra.allocator.constraints import attribute_of, set_of, typed_value
 from claimfit.dra.allocator.counters import Counters
 from claimfit.dra.allocator.taints import untolerated
 from claimfit.dra.amounts import nanos_of
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from claimfit.dra.allocator.state import AllocatedState
     from claimfit.dra.pools import PooledDevice
 
-__all__ = ["prune"]
+__all__ = ["Together", "prune"]
 
 
 class _Rule(NamedTuple):
@@ -58,11 +59,13 @@ def prune(
     except AttemptAborted:  # something fails somewhere: the search finds out whether it gets there
         return True
     covered = _rules(plan, constraints)
-    feasible = _narrowed(plan, covered, candidates, rules)
+    together = Together(plan, covered, candidates, rules)
+    if not _narrowed(plan, covered, together) or not together.possible(()):
+        return False
     plan.candidates = candidates
     plan.kinds = _kinds(plan, covered, candidates, state, rules)
-    plan.pruned = True
-    return feasible
+    plan.together = together
+    return True
 
 
 def _path_free(plan: Plan, rules: Behaviour) -> bool:
@@ -157,86 +160,159 @@ def _rules(plan: Plan, constraints: list[list[Constraint]]) -> list[_Rule]:
     return rules
 
 
-def _narrowed(
-    plan: Plan,
-    covered: list[_Rule],
-    candidates: dict[Key, list[PooledDevice]],
-    rules: Behaviour,
-) -> bool:
+def _narrowed(plan: Plan, covered: list[_Rule], together: Together) -> bool:
     """Take out devices that no constraint can be met with, until nothing changes."""
+    candidates = together.candidates
     changed = True
     while changed:
         changed = False
         for rule in covered:
-            usable = _usable(rule, plan, candidates, rules)
+            usable = together.usable(rule, ())
             for alternatives in rule.requests:
                 for request in alternatives:
                     known = candidates.get(request.key)
                     if known is None:
                         continue
-                    kept = [entry for entry in known if usable(request, entry)]
+                    kept = [entry for entry in known if usable(entry)]
                     if len(kept) < request.count:
                         kept = []
                     if len(kept) < len(known):
                         candidates[request.key] = kept
                         changed = True
-        if not _enough(plan, candidates, rules):
+        if not _enough(plan, candidates):
             return False
     return all(_distinct_enough(rule, plan, candidates) for rule in covered if not rule.match)
 
 
-def _enough(plan: Plan, candidates: dict[Key, list[PooledDevice]], rules: Behaviour) -> bool:
-    """Return whether each request has an alternative, and all fixed ones have devices at once."""
-    for claim in plan.claims:
-        for alternatives in claim.requests:
-            if not any(
-                len(candidates[item.key]) >= item.count
-                if item.key in candidates
-                else item.count > 0
-                for item in alternatives
-            ):
+def _enough(plan: Plan, candidates: dict[Key, list[PooledDevice]]) -> bool:
+    """Return whether each request has an alternative that has enough devices."""
+    return all(
+        any(
+            len(candidates.get(item.key, plan.all_devices.get(item.key, ()))) >= max(item.count, 1)
+            for item in alternatives
+        )
+        for claim in plan.claims
+        for alternatives in claim.requests
+    )
+
+
+class Together:
+    """Whether requests can all have their devices at once, as far as can be told beforehand."""
+
+    __slots__ = ("_covered", "_fixed", "_known", "_plan", "_rules", "candidates")
+
+    def __init__(
+        self,
+        plan: Plan,
+        covered: list[_Rule],
+        candidates: dict[Key, list[PooledDevice]],
+        rules: Behaviour,
+    ) -> None:
+        self._plan = plan
+        self._covered = covered
+        self._rules = rules
+        self._known: dict[tuple[Key, ...], bool] = {}
+        self._fixed = [x[0] for claim in plan.claims for x in claim.requests if len(x) == 1]
+        self.candidates = candidates
+
+    def possible(self, chosen: tuple[Request, ...]) -> bool:
+        """Return False when the fixed requests and the alternatives `chosen` cannot all be met."""
+        keys = tuple(request.key for request in chosen)
+        if keys not in self._known:
+            served = [*self._fixed, *chosen]
+            self._known[keys] = self._assignable(served, self._of) and not any(
+                rule.match and self._none_possible(rule, chosen) for rule in self._covered
+            )
+        return self._known[keys]
+
+    def usable(self, rule: _Rule, chosen: tuple[Request, ...]) -> Callable[[PooledDevice], bool]:
+        """Return the test whether a device can be part of a solution as far as `rule` goes."""
+        values = self._values(rule)
+        possible = self._possible_values(rule, chosen, values) if rule.match else None
+        if possible is None:
+            return lambda entry: entry in values
+        return lambda entry: not possible.isdisjoint(values.get(entry, ()))
+
+    def _none_possible(self, rule: _Rule, chosen: tuple[Request, ...]) -> bool:
+        possible = self._possible_values(rule, chosen, self._values(rule))
+        return possible is not None and not possible
+
+    def _possible_values(
+        self,
+        rule: _Rule,
+        chosen: tuple[Request, ...],
+        values: dict[PooledDevice, frozenset[TypedValue]],
+    ) -> set[TypedValue] | None:
+        """Return the values that a match can have; None when too few devices are bound to it."""
+        under = {request.key for alternatives in rule.requests for request in alternatives}
+        served = [x for x in (*self._fixed, *chosen) if x.key in under and x.key in self.candidates]
+        if sum(request.count for request in served) < 2:
+            return None
+        found: set[TypedValue] = set()
+        for value in set().union(*values.values()):
+
+            def having(request: Request, value: TypedValue = value) -> list[PooledDevice]:
+                return [x for x in self.candidates[request.key] if value in values.get(x, ())]
+
+            if self._assignable(served, having):
+                found.add(value)
+        return found
+
+    def _values(self, rule: _Rule) -> dict[PooledDevice, frozenset[TypedValue]]:
+        """Return the values that each candidate has of the attribute of `rule`."""
+        lists = self._rules.features.list_attributes
+        values = {}
+        for alternatives in rule.requests:
+            for request in alternatives:
+                for entry in self.candidates.get(request.key, ()):
+                    attribute = attribute_of(entry, rule.attribute)
+                    if attribute is not None:
+                        scalar = lists or typed_value(attribute).kind
+                        values[entry] = set_of(attribute) if scalar else frozenset()
+        return values
+
+    def _of(self, request: Request) -> list[PooledDevice]:
+        return self.candidates.get(request.key) or self._plan.all_devices.get(request.key, [])
+
+    def _assignable(
+        self, requests: list[Request], devices: Callable[[Request], list[PooledDevice]]
+    ) -> bool:
+        """Return whether all requests can have different devices at once: augmenting paths.
+
+        Requests of administrators and shared devices compete with nobody and are left out.
+        """
+        competing = []
+        for request in requests:
+            mine = devices(request)
+            if len(mine) < request.count:
                 return False
-    fixed = [x[0] for claim in plan.claims for x in claim.requests if len(x) == 1]
-    return _assignable([x for x in fixed if x.key in candidates], candidates, rules)
+            if not request.admin and not any(_shared(entry, self._rules) for entry in mine):
+                competing.append((request, mine))
+        if len(competing) < 2:
+            return True
+        owner: dict[PooledDevice, int] = {}
 
+        def place(index: int, visited: set[PooledDevice]) -> bool:
+            for entry in competing[index][1]:
+                if entry in visited:
+                    continue
+                visited.add(entry)
+                other = owner.get(entry)
+                if other is None or (other != index and place(other, visited)):
+                    owner[entry] = index
+                    return True
+            return False
 
-def _usable(
-    rule: _Rule, plan: Plan, candidates: dict[Key, list[PooledDevice]], rules: Behaviour
-) -> Callable[[Request, PooledDevice], bool]:
-    """Return the test whether a device can be part of a solution as far as `rule` goes."""
-    fixed = [x[0] for x in rule.requests if _fixed(plan, x[0]) and x[0].key in candidates]
-    values = {
-        entry: set_of(attribute)
-        for alternatives in rule.requests
-        for request in alternatives
-        for entry in candidates.get(request.key, ())
-        if (attribute := attribute_of(entry, rule.attribute)) is not None
-    }
-    if not rule.match or sum(request.count for request in fixed) < 2:
-        return lambda _, entry: entry in values
-    if not rules.features.list_attributes:
-        values = {e: v if _scalar(e, rule.attribute) else frozenset() for e, v in values.items()}
-    possible = set()
-    for value in set().union(*values.values()):
-        narrowed = {
-            request.key: [x for x in candidates[request.key] if value in values.get(x, ())]
-            for request in fixed
-        }
-        if _assignable(fixed, narrowed, rules):
-            possible.add(value)
-    return lambda _, entry: not possible.isdisjoint(values.get(entry, ()))
+        return all(
+            place(index, set())
+            for index, (request, _) in enumerate(competing)
+            for _ in range(request.count)
+        )
 
 
 def _fixed(plan: Plan, request: Request) -> bool:
     """Return whether `request` has to be served: it is no alternative among several."""
     return len(plan.claims[request.key[0]].requests[request.key[1]]) == 1
-
-
-def _scalar(entry: PooledDevice, attribute: str) -> bool:
-    found = attribute_of(entry, attribute)
-    return found is not None and not (
-        found.strings or found.integers or found.booleans or found.versions
-    )
 
 
 def _distinct_enough(rule: _Rule, plan: Plan, candidates: dict[Key, list[PooledDevice]]) -> bool:
@@ -250,43 +326,6 @@ def _distinct_enough(rule: _Rule, plan: Plan, candidates: dict[Key, list[PooledD
             if attribute is not None:
                 found |= set_of(attribute)
     return needed < 2 or len(found) >= needed
-
-
-def _assignable(
-    requests: list[Request], candidates: dict[Key, list[PooledDevice]], rules: Behaviour
-) -> bool:
-    """Return whether all requests can have different devices at once: augmenting paths.
-
-    Requests of administrators and shared devices compete with nobody and are left out.
-    """
-    competing = []
-    for request in requests:
-        mine = candidates[request.key]
-        if len(mine) < request.count:
-            return False
-        if request.admin or any(_shared(entry, rules) for entry in mine):
-            continue
-        competing.append((request, mine))
-    if len(competing) < 2:
-        return True
-    owner: dict[PooledDevice, int] = {}
-
-    def place(index: int, visited: set[PooledDevice]) -> bool:
-        for entry in competing[index][1]:
-            if entry in visited:
-                continue
-            visited.add(entry)
-            other = owner.get(entry)
-            if other is None or (other != index and place(other, visited)):
-                owner[entry] = index
-                return True
-        return False
-
-    return all(
-        place(index, set())
-        for index, (request, _) in enumerate(competing)
-        for _ in range(request.count)
-    )
 
 
 def _shared(entry: PooledDevice, rules: Behaviour) -> bool:
@@ -322,7 +361,7 @@ def _kinds(
 
 def _value(entry: PooledDevice, name: str) -> Hashable:
     attribute = attribute_of(entry, name)
-    return None if attribute is None else (set_of(attribute), _scalar(entry, name))
+    return None if attribute is None else (set_of(attribute), typed_value(attribute))
 
 
 def _draws(entry: PooledDevice, rules: Behaviour) -> Hashable:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from claimfit.dra.allocator.behaviour import Behaviour
     from claimfit.dra.allocator.constraints import Constraint
+    from claimfit.dra.allocator.pruning import Together
     from claimfit.dra.allocator.requests import ClaimRequests, Request
     from claimfit.dra.allocator.reservations import Chosen, Reservation
     from claimfit.dra.allocator.selectors import Selectors
@@ -51,10 +52,11 @@ class Plan:
         all_devices: request -> the devices that mode All stands for.
         candidates: request -> the devices to try, where that is known beforehand.
         kinds: device -> what it is like, where that is known beforehand.
-        pruned: whether `candidates` and `kinds` are.
+        together: what requests can have devices at once, where that is known; None when nothing is
+            pruned.
     """
 
-    __slots__ = ("all_devices", "candidates", "claims", "kinds", "pools", "pruned")
+    __slots__ = ("all_devices", "candidates", "claims", "kinds", "pools", "together")
 
     def __init__(self, pools: list[Pool]) -> None:
         self.claims: list[ClaimRequests] = []
@@ -62,7 +64,7 @@ class Plan:
         self.all_devices: dict[Key, list[PooledDevice]] = {}
         self.candidates: dict[Key, list[PooledDevice]] = {}
         self.kinds: dict[PooledDevice, Hashable] = {}
-        self.pruned = False
+        self.together: Together | None = None
 
 
 class Search:
@@ -70,6 +72,7 @@ class Search:
 
     __slots__ = (
         "_budget",
+        "_chosen",
         "_matches",
         "_plan",
         "_rules",
@@ -95,6 +98,7 @@ class Search:
         self._selectors = selectors
         self._rules = rules
         self._budget = budget
+        self._chosen: tuple[Request, ...] = ()
         self._matches: dict[tuple[Key, PooledDevice], bool] = {}
         self._usable: list[PooledDevice | Pool] | None = None
         self.node = node
@@ -165,13 +169,22 @@ class Search:
         alternatives = requests[index]
         if not alternatives[0].sub:
             return self._devices(alternatives[0], 0, 0)
+        return self._alternative(alternatives)
+
+    def _alternative(self, alternatives: list[Request]) -> bool:
+        together, before = self._plan.together, self._chosen
         exceeded = True
         for request in alternatives:
             self._step()
+            if len(alternatives) > 1:  # else it has to be served anyway
+                self._chosen = (*before, request)
             try:
-                found = self._devices(request, 0, 0)
+                possible = together is None or together.possible(self._chosen)
+                found = possible and self._devices(request, 0, 0)
             except _TooManyResults:
                 continue
+            finally:
+                self._chosen = before
             if found:
                 return True
             exceeded = False
@@ -219,7 +232,7 @@ class Search:
         kinds = self._plan.kinds
         # What restarts tries permutations; when pruned, each set of devices is tried once.
         step = 0 if self._rules.restarts else 1
-        follows = 1 if step or self._plan.pruned else 0
+        follows = 1 if step or self._plan.together is not None else 0
         failed: set[Hashable] = set()
         for index in range(start, len(candidates)):
             entry = candidates[index]

@@ -25,7 +25,19 @@ _LONGEST_MESSAGE = 2000
 REFUSALS = frozenset(
     {
         *(f"LNT00{digit}" for digit in range(1, 10)),
-        *("LNT010", "LNT011", "LNT013", "LNT015", "LNT016", "LNT035", "LNT051"),
+        *(
+            "LNT010",
+            "LNT011",
+            "LNT013",
+            "LNT015",
+            "LNT016",
+            "LNT035",
+            "LNT040",
+            "LNT041",
+            "LNT042",
+            "LNT043",
+            "LNT051",
+        ),
     }
 )
 """Codes of findings that, as errors, say that the API server refuses the object."""

@@ -29,8 +29,8 @@ import (
 )
 
 type device struct {
-	Driver                   string                                                     `json:"driver"`
-	AllowMultipleAllocations *bool                                                      `json:"allowMultipleAllocations"`
+	Driver                   string                                                    `json:"driver"`
+	AllowMultipleAllocations *bool                                                     `json:"allowMultipleAllocations"`
 	Attributes               map[resourceapi.QualifiedName]resourceapi.DeviceAttribute `json:"attributes"`
 	Capacity                 map[resourceapi.QualifiedName]resourceapi.DeviceCapacity  `json:"capacity"`
 }

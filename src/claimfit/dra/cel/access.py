@@ -6,18 +6,16 @@ index, and anything else has no members.
 
 from __future__ import annotations
 
-from claimfit.dra.cel.values import (
-    MISSING,
-    EvalError,
-    MapValue,
-    Uint,
-    Value,
-    go_type,
-    text,
-    type_name,
-)
+from typing import TYPE_CHECKING
 
-__all__ = ["as_key", "member", "member_if_present", "plain_map"]
+from claimfit.dra.cel.printing import text
+from claimfit.dra.cel.values import MISSING, EvalError, MapValue, Uint, go_type, type_name
+
+if TYPE_CHECKING:
+    from claimfit.dra.cel.values import Value
+
+
+__all__ = []
 
 _INT64 = 1 << 63
 

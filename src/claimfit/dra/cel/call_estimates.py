@@ -8,14 +8,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
-from claimfit.dra.cel.estimate import (
-    LARGEST,
-    UNKNOWN,
-    CallEstimate,
-    Operand,
-    Range,
-    exactly,
-)
+from claimfit.dra.cel.declared_sizes import declared_size
+from claimfit.dra.cel.estimate import LARGEST, UNKNOWN, CallEstimate, Operand, Range, exactly
 from claimfit.dra.cel.syntax import Literal
 
 if TYPE_CHECKING:
@@ -51,8 +45,6 @@ def library_estimate(
 def _known(operand: Operand) -> Range:
     if operand.size is not None:
         return operand.size
-    from claimfit.dra.cel.static_cost import declared_size
-
     return declared_size(operand.path) or UNKNOWN
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from claimfit.dra.cel import types as t
-from claimfit.dra.cel.source import Issue, Source
+from claimfit.dra.cel.source import Issue
 from claimfit.dra.cel.syntax import (
     Call,
     Comprehension,
@@ -17,7 +17,6 @@ from claimfit.dra.cel.syntax import (
     ListLiteral,
     Literal,
     MapLiteral,
-    Node,
     Select,
     StructLiteral,
 )
@@ -26,6 +25,8 @@ from claimfit.dra.cel.values import Uint
 
 if TYPE_CHECKING:
     from claimfit.dra.cel.environment import Environment, Function
+    from claimfit.dra.cel.source import Source
+    from claimfit.dra.cel.syntax import Node
     from claimfit.dra.cel.types import Type
 
 __all__ = ["check"]

@@ -7,16 +7,12 @@ from typing import TYPE_CHECKING, Final
 
 from claimfit.dra.cel import go_text
 from claimfit.dra.cel.operators import duration, int64, timestamp, uint64
-from claimfit.dra.cel.values import (
-    Duration,
-    EvalError,
-    Timestamp,
-    Uint,
-    Value,
-)
+from claimfit.dra.cel.values import EvalError, Uint
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from claimfit.dra.cel.values import Duration, Timestamp, Value
 
 __all__ = ["BOUND"]
 

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from claimfit.dra.cel.quantities import CelQuantity
 from claimfit.dra.cel.semver import Semver
-from claimfit.dra.cel.values import MISSING, EvalError, FailureError, MapValue, Value
+from claimfit.dra.cel.values import MISSING, EvalError, FailureError, MapValue
 
 if TYPE_CHECKING:
+    from claimfit.dra.cel.values import Value
     from claimfit.dra.objects import Device, DeviceAttribute, DeviceCapacity
 
-__all__ = ["DeviceView", "UnusableDeviceError", "attribute_value"]
+__all__ = ["DeviceView", "UnusableDeviceError"]
 
 
 _Valued = TypeVar("_Valued")

@@ -15,7 +15,6 @@ from claimfit.dra.cel.values import (
     Timestamp,
     TypeValue,
     Uint,
-    Value,
     no_such_overload,
     type_name,
 )
@@ -26,8 +25,10 @@ if TYPE_CHECKING:
     from claimfit.dra.cel.environment import Environment, Function, Overload
     from claimfit.dra.cel.syntax import Call
     from claimfit.dra.cel.types import Type
+    from claimfit.dra.cel.values import Value
 
-__all__ = ["Implementation", "implementation", "with_pattern"]
+
+__all__ = ["implementation", "with_pattern"]
 
 
 _SINGLE: Final = {**SINGLETONS, **list_functions.SINGLES}

@@ -19,7 +19,7 @@ from claimfit.dra.cel.types import Type
 if TYPE_CHECKING:
     from claimfit.dra.profile import Profile
 
-__all__ = ["DEVICE", "Environment", "Function", "Overload", "environment"]
+__all__ = ["Environment", "Function", "Overload", "environment"]
 
 DEVICE: Final = "kubernetes.DRADevice"
 """The type of the variable ``device``."""

@@ -7,14 +7,34 @@ them, and an accumulator keeps them.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from claimfit.dra.cel.access import as_key, member, member_if_present, plain_map
+from claimfit.dra.cel.closures import (
+    Access,
+    accessed,
+    applied,
+    both,
+    checked_key,
+    conditional,
+    constant,
+    costable,
+    direct_optional,
+    direct_read,
+    either,
+    equality,
+    fold,
+    lazy,
+    member_of,
+    not_strictly_false,
+    optional_or,
+    variable,
+)
+from claimfit.dra.cel.comparison import constant_keys, different
 from claimfit.dra.cel.device_view import DeviceView
 from claimfit.dra.cel.dispatch import implementation, with_pattern
-from claimfit.dra.cel.metered import PlanError, constant_keys, different, fold_entries
+from claimfit.dra.cel.printing import text
 from claimfit.dra.cel.reads import device_path
-from claimfit.dra.cel.runtime_cost import UNCOSTABLE, uncostable
+from claimfit.dra.cel.runtime_cost import UNCOSTABLE
 from claimfit.dra.cel.syntax import (
     Call,
     Comprehension,
@@ -27,32 +47,21 @@ from claimfit.dra.cel.syntax import (
 )
 from claimfit.dra.cel.values import (
     MISSING,
-    NONE,
     EvalError,
     MapValue,
-    MutableList,
-    MutableMap,
     Optional,
+    PlanError,
     TypeValue,
-    Value,
-    equal,
     map_key,
-    no_such_overload,
-    text,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
+    from claimfit.dra.cel.closures import Frame, Run
     from claimfit.dra.cel.environment import Environment
+    from claimfit.dra.cel.values import Value
 
-    Frame = list[object]
-    Run = Callable[[Frame], Value]
 
 __all__ = ["Evaluator"]
-
-_UNSET: Final = object()
-"""What the place of a binding holds until the binding is first asked for."""
 
 
 class Evaluator:
@@ -87,7 +96,7 @@ class _Compiler:
         if isinstance(node, Call):
             return self.call(node)
         if isinstance(node, Literal):
-            return _constant(node.value)
+            return constant(node.value)
         if isinstance(node, Select):
             return self.named(node, node.resolved) if node.resolved else self.chain(node)
         if isinstance(node, Ident):
@@ -102,7 +111,7 @@ class _Compiler:
 
     def named(self, node: Node, name: str) -> Run:
         if node.type.kind == "type":
-            return _constant(TypeValue(name))
+            return constant(TypeValue(name))
         return self.scope[name]
 
     # --- members ----------------------------------------------------------------------------------
@@ -112,7 +121,7 @@ class _Compiler:
         direct = self.direct(node)
         if direct is not None:
             return direct
-        accesses: list[_Access] = []
+        accesses: list[Access] = []
         base = node
         while True:
             access = self.access(base)
@@ -122,17 +131,17 @@ class _Compiler:
             base = base.operand if isinstance(base, Select) else base.arguments[0]  # type: ignore[attr-defined]
         accesses.reverse()
         start = self.compile(base)
-        return _accessed(start, accesses)
+        return accessed(start, accesses)
 
-    def access(self, node: Node) -> _Access | None:
+    def access(self, node: Node) -> Access | None:
         if isinstance(node, Select) and not node.resolved:
-            return _Access(_constant(node.field), optional=False, test=node.test_only)
+            return Access(constant(node.field), optional=False, test=node.test_only)
         if isinstance(node, Call) and node.function in {"_[_]", "_[?_]", "_?._"}:
             key = node.arguments[1]
             run = self.compile(key)
             if not isinstance(key, Literal):
-                run = _checked_key(run)
-            return _Access(run, optional=node.function != "_[_]", test=False)
+                run = checked_key(run)
+            return Access(run, optional=node.function != "_[_]", test=False)
         return None
 
     def direct(self, node: Node) -> Run | None:
@@ -154,8 +163,8 @@ class _Compiler:
         if isinstance(node, Select) and node.test_only:
             return lambda frame: find(frame[0], domain, name) is not MISSING  # type: ignore[arg-type]
         if isinstance(node, Call) and node.function != "_[_]":
-            return _direct_optional(find, domain, name)
-        return _direct_read(find, domain, name)
+            return direct_optional(find, domain, name)
+        return direct_read(find, domain, name)
 
     # --- calls ------------------------------------------------------------------------------------
 
@@ -170,20 +179,20 @@ class _Compiler:
         nodes = [node.target, *node.arguments] if node.target else node.arguments
         operands = [self.compile(operand) for operand in nodes]
         if function == "_&&_":
-            return _both(*operands)
+            return both(*operands)
         if function == "_||_":
-            return _either(*operands)
+            return either(*operands)
         if function == "_?_:_":
-            return _conditional(*operands)
+            return conditional(*operands)
         if function == "_==_":
-            return _equality(*operands)
+            return equality(*operands)
         if function == "_!=_":
-            return _call(different, operands)
+            return applied(different, operands)
         if function in {"or", "orValue"}:
             strict = self.environment.minor >= 37
-            return _optional_or(*operands, unwraps=function == "orValue", strict=strict)
+            return optional_or(*operands, unwraps=function == "orValue", strict=strict)
         if function == "@not_strictly_false":
-            return _not_strictly_false(operands[0])
+            return not_strictly_false(operands[0])
         return self.function(node, nodes, operands)
 
     def function(self, node: Call, nodes: list[Node], operands: list[Run]) -> Run:
@@ -197,11 +206,11 @@ class _Compiler:
         if found.overload == "in_list" and isinstance(items, ListLiteral):
             keys = _literal_keys(items)
             if keys is not None:
-                return _member_of(operands[0], keys)
+                return member_of(operands[0], keys)
         place = UNCOSTABLE.get(found.overload)
         if place is not None:
-            operands[place] = _costable(operands[place], found.overload)
-        return _call(found.run, operands, dynamic=found.dynamic)
+            operands[place] = costable(operands[place], found.overload)
+        return applied(found.run, operands, dynamic=found.dynamic)
 
     def direct_membership(self, node: Call) -> Run | None:
         key, holder = node.arguments
@@ -279,22 +288,22 @@ class _Compiler:
         initial = self.compile(node.initial)
         outer, hidden = dict(self.scope), self.device_hidden
         gathered = self.place()
-        self.define(node.accumulator, _lazy(gathered, initial))
+        self.define(node.accumulator, lazy(gathered, initial))
         outside = dict(self.scope)
         first = self.place()
-        self.define(node.first, _variable(first))
+        self.define(node.first, variable(first))
         second = 0
         if node.second:
             second = self.place()
-            self.define(node.second, _variable(second))
+            self.define(node.second, variable(second))
         if node.accumulator in {node.first, node.second}:
-            self.define(node.accumulator, _lazy(gathered, initial))
+            self.define(node.accumulator, lazy(gathered, initial))
         condition, step = self.compile(node.condition), self.compile(node.step)
         self.scope = outside
         self.device_hidden = hidden or node.accumulator == "device"
         result = self.compile(node.result)
         self.scope, self.device_hidden = outer, hidden
-        return _fold(subject, (gathered, first, second), condition, step, result)
+        return fold(subject, (gathered, first, second), condition, step, result)
 
     def define(self, name: str, run: Run) -> None:
         self.scope[name] = run
@@ -319,281 +328,9 @@ def _plain(node: Node) -> bool:
 # --- functions over frames ------------------------------------------------------------------------
 
 
-class _Access:
-    """One access: how its key is found, and whether it may be missing."""
-
-    __slots__ = ("key", "optional", "test")
-
-    def __init__(self, key: Run, *, optional: bool, test: bool) -> None:
-        self.key = key
-        self.optional = optional
-        self.test = test
-
-
-def _constant(value: Value) -> Run:
-    return lambda _frame: value
-
-
-def _variable(place: int) -> Run:
-    return lambda frame: frame[place]  # type: ignore[return-value]  # a value
-
-
-def _lazy(place: int, initial: Run) -> Run:
-    def run(frame: Frame) -> Value:
-        value = frame[place]
-        if value is _UNSET:
-            try:
-                value = initial(frame)
-            except EvalError as error:
-                value = error
-            if isinstance(value, list) and not value:
-                value = MutableList()
-            elif isinstance(value, MapValue) and not value.entries:
-                value = MutableMap({})
-            frame[place] = value
-        if isinstance(value, EvalError):
-            raise EvalError(value.message)
-        return value  # type: ignore[return-value]  # a value
-
-    return run
-
-
-def _checked_key(run: Run) -> Run:
-    return lambda frame: as_key(run(frame))
-
-
-def _direct_read(find: Callable[[DeviceView, str, str], object], domain: str, name: str) -> Run:
-    missing = f"no such key: {name}"
-
-    def run(frame: Frame) -> Value:
-        found = find(frame[0], domain, name)  # type: ignore[arg-type]
-        if found is MISSING:
-            raise EvalError(missing)
-        return found  # type: ignore[return-value]  # not MISSING
-
-    return run
-
-
-def _direct_optional(find: Callable[[DeviceView, str, str], object], domain: str, name: str) -> Run:
-    def run(frame: Frame) -> Value:
-        found = find(frame[0], domain, name)  # type: ignore[arg-type]
-        return NONE if found is MISSING else Optional(found)  # type: ignore[arg-type]
-
-    return run
-
-
-def _accessed(start: Run, accesses: list[_Access]) -> Run:
-    test = accesses[-1].test
-
-    def run(frame: Frame) -> Value:
-        value = start(frame)
-        optional = isinstance(value, Optional)
-        if isinstance(value, Optional):
-            if value.value is MISSING:
-                return False if test else value
-            value = plain_map(value.value)  # type: ignore[arg-type]  # not MISSING
-        for access in accesses:
-            optional = optional or access.optional
-            key = access.key(frame)
-            if access.test:
-                return member_if_present(value, key) is not MISSING
-            if not optional:
-                value = member(value, key)
-                continue
-            found = member_if_present(value, key)
-            if found is MISSING:
-                return False if test else NONE
-            value = found  # type: ignore[assignment]  # not MISSING
-        return Optional(value) if optional else value
-
-    return run
-
-
-def _is(operand: Run, frame: Frame, *, decisive: bool) -> bool:
-    """Whether an operand decides ``&&`` or ``||`` although the other one failed."""
-    try:
-        return operand(frame) is decisive
-    except EvalError:
-        return False
-
-
-def _both(left: Run, right: Run) -> Run:
-    def run(frame: Frame) -> Value:
-        try:
-            one = left(frame)
-        except EvalError:
-            if _is(right, frame, decisive=False):
-                return False
-            raise
-        if one is False:
-            return False
-        if one is not True:
-            if _is(right, frame, decisive=False):
-                return False
-            raise no_such_overload()
-        two = right(frame)
-        if two is True or two is False:
-            return two
-        raise no_such_overload()
-
-    return run
-
-
-def _either(left: Run, right: Run) -> Run:
-    def run(frame: Frame) -> Value:
-        try:
-            one = left(frame)
-        except EvalError:
-            if _is(right, frame, decisive=True):
-                return True
-            raise
-        if one is True:
-            return True
-        if one is not False:
-            if _is(right, frame, decisive=True):
-                return True
-            raise no_such_overload()
-        two = right(frame)
-        if two is True or two is False:
-            return two
-        raise no_such_overload()
-
-    return run
-
-
-def _conditional(condition: Run, truthy: Run, falsy: Run) -> Run:
-    def run(frame: Frame) -> Value:
-        value = condition(frame)
-        if value is True:
-            return truthy(frame)
-        if value is False:
-            return falsy(frame)
-        raise no_such_overload()
-
-    return run
-
-
-def _equality(left: Run, right: Run) -> Run:
-    def run(frame: Frame) -> Value:
-        try:
-            one = left(frame)
-        except EvalError:
-            _end_quietly(right, frame)
-            raise
-        two = right(frame)
-        if type(one) is str and type(two) is str:
-            return one == two
-        return equal(one, two)
-
-    return run
-
-
-def _end_quietly(operand: Run, frame: Frame) -> None:
-    """Evaluate a second operand although the first failed: it may end the evaluation."""
-    try:
-        operand(frame)
-    except EvalError:
-        return
-
-
-def _not_strictly_false(operand: Run) -> Run:
-    def run(frame: Frame) -> Value:
-        try:
-            value = operand(frame)
-        except EvalError:
-            return True
-        return value if isinstance(value, bool) else True
-
-    return run
-
-
-def _optional_or(first: Run, second: Run, *, unwraps: bool, strict: bool) -> Run:
-    def run(frame: Frame) -> Value:
-        value = first(frame)
-        if not isinstance(value, Optional):
-            if strict:
-                raise no_such_overload()
-            return value
-        if value.value is MISSING:
-            return second(frame)
-        return value.value if unwraps else value  # type: ignore[return-value]  # not MISSING
-
-    return run
-
-
-def _call_two(run: Callable[..., Value], left: Run, right: Run) -> Run:
-    def call(frame: Frame) -> Value:
-        try:
-            one = left(frame)
-        except EvalError:
-            _end_quietly(right, frame)
-            raise
-        return run(one, right(frame))
-
-    return call
-
-
-def _call(run: Callable[..., Value], operands: list[Run], *, dynamic: bool = False) -> Run:
-    if len(operands) == 1:
-        only = operands[0]
-        return lambda frame: run(only(frame))
-    if len(operands) == 2 and not dynamic:
-        return _call_two(run, *operands)
-    return lambda frame: run(*[operand(frame) for operand in operands])
-
-
 def _literal_keys(items: ListLiteral) -> frozenset[object] | None:
     """Return the keys of a list of literals, None when it holds anything else."""
     values = [one.value for one in items.elements if isinstance(one, Literal)]
     if len(values) != len(items.elements) or items.optional:
         return None
     return constant_keys(values)
-
-
-def _costable(operand: Run, overload: str) -> Run:
-    """End the evaluation where the operand fails, as counting the cost does."""
-
-    def run(frame: Frame) -> Value:
-        try:
-            return operand(frame)
-        except EvalError:
-            raise uncostable(overload) from None
-
-    return run
-
-
-def _member_of(value: Run, keys: frozenset[object]) -> Run:
-    def run(frame: Frame) -> Value:
-        found = value(frame)
-        return (found if type(found) is str else map_key(found)) in keys
-
-    return run
-
-
-def _fold(
-    subject: Run, places: tuple[int, int, int], condition: Run, step: Run, result: Run
-) -> Run:
-    gathered, first, second = places
-
-    def run(frame: Frame) -> Value:
-        entries = fold_entries(subject(frame), pairs=bool(second))
-        frame[gathered] = _UNSET
-        for one, two in entries:
-            frame[first] = one
-            if second:
-                frame[second] = two
-            try:
-                if condition(frame) is False:
-                    break
-            except EvalError:
-                pass  # only false ends a fold
-            try:
-                frame[gathered] = step(frame)
-            except EvalError as error:
-                frame[gathered] = error
-        found = result(frame)
-        if isinstance(found, MutableList):
-            return list(found)
-        return MapValue(found.entries) if isinstance(found, MutableMap) else found
-
-    return run

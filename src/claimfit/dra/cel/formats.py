@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from claimfit.dra.cel.go_text import days_in_month
 from claimfit.dra.cel.urls import request_uri_problem
-from claimfit.dra.cel.values import Opaque, Value, no_such_overload
+from claimfit.dra.cel.values import Opaque, no_such_overload
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from claimfit.dra.cel.values import Value
 
 __all__ = ["FORMATS", "Format"]
 

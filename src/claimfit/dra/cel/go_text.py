@@ -8,18 +8,7 @@ from typing import Final
 
 from claimfit.dra.cel.values import Duration, Timestamp
 
-__all__ = [
-    "double_text",
-    "duration_text",
-    "parse_bool",
-    "parse_double",
-    "parse_duration",
-    "parse_timestamp",
-    "quoted",
-    "seconds_text",
-    "timestamp_rfc3339",
-    "timestamp_text",
-]
+__all__ = ["days_in_month", "double_text", "duration_text", "quoted", "timestamp_text"]
 
 _SECOND: Final = 10**9
 _DAY: Final = 86400

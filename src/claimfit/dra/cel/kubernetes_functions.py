@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from claimfit.dra.cel.formats import FORMATS, Format
+from claimfit.dra.cel.formats import FORMATS
 from claimfit.dra.cel.network import CIDR, IP
 from claimfit.dra.cel.quantities import CelQuantity
 from claimfit.dra.cel.semver import Semver
@@ -14,7 +14,10 @@ from claimfit.dra.cel.values import NONE, EvalError, MapValue, Optional, Value, 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["BOUND", "BOUND_IN_PLACE"]
+    from claimfit.dra.cel.formats import Format
+
+
+__all__ = ["BOUND"]
 
 
 def _parses(parse: Callable[[str], object]) -> Callable[[str], Value]:

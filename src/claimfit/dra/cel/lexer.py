@@ -7,9 +7,13 @@ where the text stopped being the start of a token, as the generated lexer does.
 from __future__ import annotations
 
 import re
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from claimfit.dra.cel.source import Issue, Source
+from claimfit.dra.cel.source import Issue
+
+if TYPE_CHECKING:
+    from claimfit.dra.cel.source import Source
+
 
 __all__ = ["END", "Token", "tokens"]
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from functools import cmp_to_key
 from typing import TYPE_CHECKING, Final
 
+from claimfit.dra.cel.comparison import compare, contains, is_ordered, same
 from claimfit.dra.cel.operators import SINGLETONS, duration
+from claimfit.dra.cel.printing import text
 from claimfit.dra.cel.values import (
     MISSING,
     NONE,
@@ -16,21 +18,17 @@ from claimfit.dra.cel.values import (
     Optional,
     Timestamp,
     Uint,
-    Value,
-    compare,
-    contains,
-    is_ordered,
     map_key,
     no_such_overload,
-    same,
-    text,
     type_name,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["BOUND", "UNGUARDED"]
+    from claimfit.dra.cel.values import Value
+
+__all__ = ["BOUND"]
 
 _MOST_ATTRIBUTE_VALUES: Final = 48  # k8s.io/api/resource ResourceSliceMaxAttributeValuesPerDevice
 _MOST_RANGE: Final = 10_000_000

@@ -7,15 +7,7 @@ from typing import Final
 
 from claimfit.dra.cel.values import Uint
 
-__all__ = [
-    "LiteralError",
-    "LiteralValue",
-    "bytes_literal",
-    "double_literal",
-    "int_literal",
-    "string_literal",
-    "uint_literal",
-]
+__all__ = []
 
 LiteralValue = bool | int | Uint | float | str | bytes | None
 """What a literal can write."""

@@ -13,7 +13,7 @@ from typing import Final
 from claimfit.dra.cel.nodes import ACCUMULATOR, Nodes
 from claimfit.dra.cel.syntax import Call, Comprehension, Ident, ListLiteral, Node, Select
 
-__all__ = ["Macro", "MacroError", "Macros"]
+__all__ = ["MacroError", "Macros"]
 
 Macro = Callable[[Nodes, Node, list[Node]], Node | None]
 """(factory, target, arguments) -> the rewritten node, or None to leave the call alone.

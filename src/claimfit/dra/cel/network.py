@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from claimfit.dra.cel.go_text import quoted
-from claimfit.dra.cel.values import EvalError, FailureError, Opaque, Value, no_such_overload
+from claimfit.dra.cel.values import EvalError, FailureError, Opaque, no_such_overload
+
+if TYPE_CHECKING:
+    from claimfit.dra.cel.values import Value
+
 
 __all__ = ["CIDR", "IP"]
 

@@ -13,12 +13,12 @@ from claimfit.dra.cel.syntax import (
     ListLiteral,
     Literal,
     MapLiteral,
-    Node,
     Select,
     StructLiteral,
 )
 
 if TYPE_CHECKING:
+    from claimfit.dra.cel.syntax import Node
     from claimfit.dra.cel.values import Value
 
 __all__ = ["ACCUMULATOR", "Nodes"]

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, Final
 
 from claimfit.dra.cel import go_text
+from claimfit.dra.cel.comparison import compare, contains, is_ordered
 from claimfit.dra.cel.values import (
     Duration,
     EvalError,
@@ -15,10 +16,6 @@ from claimfit.dra.cel.values import (
     Timestamp,
     TypeValue,
     Uint,
-    Value,
-    compare,
-    contains,
-    is_ordered,
     no_such_overload,
     size,
     type_name,
@@ -27,7 +24,9 @@ from claimfit.dra.cel.values import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["SINGLETONS"]
+    from claimfit.dra.cel.values import Value
+
+__all__ = ["SINGLETONS", "duration", "int64", "timestamp", "uint64"]
 
 _INT64: Final = 1 << 63
 _UINT64: Final = 1 << 64

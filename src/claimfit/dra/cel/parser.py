@@ -15,14 +15,19 @@ import sys
 from typing import TYPE_CHECKING, Final, NoReturn
 
 from claimfit.dra.cel import literals
-from claimfit.dra.cel.lexer import END, Token, tokens
-from claimfit.dra.cel.macros import MacroError, Macros
+from claimfit.dra.cel.lexer import END, tokens
+from claimfit.dra.cel.macros import MacroError
 from claimfit.dra.cel.nodes import Nodes
-from claimfit.dra.cel.source import NOWHERE, Issue, Location, Source
-from claimfit.dra.cel.syntax import Call, Entry, Ident, Node, Select
+from claimfit.dra.cel.source import NOWHERE, Issue, Location
+from claimfit.dra.cel.syntax import Call, Entry, Ident, Select
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from claimfit.dra.cel.lexer import Token
+    from claimfit.dra.cel.macros import Macros
+    from claimfit.dra.cel.source import Source
+    from claimfit.dra.cel.syntax import Node
 
 __all__ = ["parse"]
 

@@ -11,39 +11,30 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from claimfit.dra.cel.checker import check
 from claimfit.dra.cel.device_view import DeviceView, UnusableDeviceError
-from claimfit.dra.cel.environment import Environment, environment
+from claimfit.dra.cel.environment import environment
 from claimfit.dra.cel.evaluator import Evaluator
-from claimfit.dra.cel.metered import COST_LIMIT, Plan, PlanError
+from claimfit.dra.cel.meter import COST_LIMIT
+from claimfit.dra.cel.metered import Plan
 from claimfit.dra.cel.parser import parse
-from claimfit.dra.cel.reads import EVERYTHING, Read, reads
-from claimfit.dra.cel.source import Issue, Source, display
+from claimfit.dra.cel.reads import EVERYTHING, reads
+from claimfit.dra.cel.source import Source, display
 from claimfit.dra.cel.static_cost import static_cost
 from claimfit.dra.cel.validators import validate
-from claimfit.dra.cel.values import (
-    MISSING,
-    EvalError,
-    Optional,
-    Panic,
-    Value,
-    type_name,
-)
+from claimfit.dra.cel.values import MISSING, EvalError, Optional, Panic, PlanError, type_name
 from claimfit.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from claimfit.dra.cel.environment import Environment
+    from claimfit.dra.cel.reads import Read
+    from claimfit.dra.cel.source import Issue
     from claimfit.dra.cel.syntax import Node
+    from claimfit.dra.cel.values import Value
     from claimfit.dra.objects import Device, DeviceAttribute
     from claimfit.dra.profile import Profile
 
-__all__ = [
-    "COST_LIMIT",
-    "LONGEST_BYTES",
-    "CompileErrors",
-    "Program",
-    "Result",
-    "compile_selector",
-]
+__all__ = ["COST_LIMIT", "LONGEST_BYTES", "CompileErrors", "Program", "Result", "compile_selector"]
 
 LONGEST_BYTES: Final = 10 * 1024
 """resource.k8s.io CELSelectorExpressionMaxLength: the API server compiles no longer expression."""

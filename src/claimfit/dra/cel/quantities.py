@@ -9,11 +9,14 @@ apart here; amounts and comparisons are exact in either.
 from __future__ import annotations
 
 import re
-from typing import ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
-from claimfit.dra.cel.values import EvalError, Opaque, Value, no_such_overload
+from claimfit.dra.cel.values import EvalError, Opaque, no_such_overload
 from claimfit.errors import InputError
 from claimfit.units.quantity import Quantity, QuantityFormat
+
+if TYPE_CHECKING:
+    from claimfit.dra.cel.values import Value
 
 __all__ = ["CelQuantity"]
 

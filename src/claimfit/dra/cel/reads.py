@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from claimfit.dra.cel.syntax import (
-    Call,
-    Comprehension,
-    Ident,
-    Literal,
-    Node,
-    Select,
-    children,
-)
+from claimfit.dra.cel.syntax import Call, Comprehension, Ident, Literal, Select, children
+
+if TYPE_CHECKING:
+    from claimfit.dra.cel.syntax import Node
+
 
 __all__ = ["EVERYTHING", "Read", "device_path", "reads"]
 

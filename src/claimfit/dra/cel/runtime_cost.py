@@ -14,23 +14,16 @@ from claimfit.dra.cel.network import CIDR, IP
 from claimfit.dra.cel.quantities import CelQuantity
 from claimfit.dra.cel.semver import Semver
 from claimfit.dra.cel.urls import URL
-from claimfit.dra.cel.values import (
-    MISSING,
-    EvalError,
-    MapValue,
-    Opaque,
-    Optional,
-    Panic,
-    Value,
-    size,
-)
+from claimfit.dra.cel.values import MISSING, EvalError, MapValue, Opaque, Optional, Panic, size
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from claimfit.dra.cel.values import Value
+
     Operand = Value | EvalError
 
-__all__ = ["LIST_COST", "MAP_COST", "UNCOSTABLE", "call_cost", "uncostable"]
+__all__ = ["UNCOSTABLE"]
 
 LIST_COST: Final = 10
 MAP_COST: Final = 30

@@ -10,15 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from claimfit.dra.cel.call_estimates import library_estimate
-from claimfit.dra.cel.estimate import (
-    LARGEST,
-    UNKNOWN,
-    ZERO,
-    CallEstimate,
-    Operand,
-    Range,
-    exactly,
-)
+from claimfit.dra.cel.declared_sizes import declared_size
+from claimfit.dra.cel.estimate import LARGEST, UNKNOWN, ZERO, CallEstimate, Operand, Range, exactly
 from claimfit.dra.cel.nodes import ACCUMULATOR
 from claimfit.dra.cel.syntax import (
     Call,
@@ -42,34 +35,6 @@ _STRING: Final = 0.1
 _PATTERN: Final = 0.25
 _ONE: Final = exactly(1)
 
-_ENTRIES: Final = 32  # ResourceSliceMaxAttributesAndCapacitiesPerDevice
-_DOMAIN: Final = 63  # DeviceMaxDomainLength, DriverNameMaxLength
-_NAME: Final = 32  # DeviceMaxIDLength
-_VALUE: Final = 64  # DeviceAttributeMaxValueLength
-
-
-class _Declared(NamedTuple):
-    """A declared type: its largest size, and what it is made of."""
-
-    size: int
-    key: _Declared | None = None
-    item: _Declared | None = None
-    fields: tuple[tuple[str, _Declared], ...] = ()
-
-
-_ATTRIBUTE: Final = _Declared(_VALUE)
-_ATTRIBUTES: Final = _Declared(_ENTRIES, _Declared(_NAME), _ATTRIBUTE)
-_QUANTITIES: Final = _Declared(_ENTRIES, _Declared(_NAME), _Declared(0))
-_DEVICE: Final = _Declared(
-    0,
-    fields=(
-        ("driver", _Declared(_DOMAIN)),
-        ("allowMultipleAllocations", _Declared(1)),
-        ("attributes", _Declared(_ENTRIES, _Declared(_DOMAIN), _ATTRIBUTES)),
-        ("capacity", _Declared(_ENTRIES, _Declared(_DOMAIN), _QUANTITIES)),
-    ),
-)
-
 
 class _Members(NamedTuple):
     """The sizes of a list's or a map's members."""
@@ -90,27 +55,6 @@ class _Variable(NamedTuple):
 def static_cost(tree: Node, environment: Environment) -> int:
     """Return the highest cost that evaluating the checked `tree` can have."""
     return _Estimator(environment).cost(tree).high
-
-
-def declared_size(path: tuple[str, ...]) -> Range | None:
-    """Return the size that is declared for what `path` leads to, None where there is none."""
-    if not path or path[0] != "device":
-        return None
-    current = _DEVICE
-    for name in path[1:]:
-        following: _Declared | None
-        if name in {"@items", "@values"}:
-            following = current.item
-        elif name == "@keys":
-            following = current.key
-        else:
-            following = dict(current.fields).get(name)
-            if following is None and current.item is _ATTRIBUTE:
-                following = _ATTRIBUTE
-        if following is None:
-            return None
-        current = following
-    return Range(0, current.size)
 
 
 class _Estimator:

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Final
 
 from claimfit.dra.cel import go_text
-from claimfit.dra.cel.syntax import Call, ListLiteral, Literal, MapLiteral, Node
+from claimfit.dra.cel.syntax import ListLiteral, Literal, MapLiteral, Node
 from claimfit.dra.cel.values import (
     Duration,
     EvalError,
@@ -15,14 +15,17 @@ from claimfit.dra.cel.values import (
     Timestamp,
     TypeValue,
     Uint,
-    Value,
     type_name,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["FormatError", "check_call", "formatted"]
+    from claimfit.dra.cel.syntax import Call
+    from claimfit.dra.cel.values import Value
+
+
+__all__ = ["check_call", "formatted"]
 
 _PRECISION: Final = 6
 _WIDEST: Final = 20_000  # characters of one number; beyond, Go needs memory and no one reads it

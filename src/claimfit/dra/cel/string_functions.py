@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from claimfit.dra.cel.printing import text
 from claimfit.dra.cel.regular_expressions import compiled
-from claimfit.dra.cel.values import EvalError, Value, text
+from claimfit.dra.cel.values import EvalError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from claimfit.dra.cel.values import Value
+
 
 __all__ = ["BOUND"]
 

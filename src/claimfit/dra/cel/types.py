@@ -4,30 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = [
-    "ANY",
-    "BOOL",
-    "BYTES",
-    "DOUBLE",
-    "DURATION",
-    "DYN",
-    "ERROR",
-    "INT",
-    "NULL",
-    "STRING",
-    "TIMESTAMP",
-    "TYPE",
-    "UINT",
-    "Type",
-    "function_text",
-    "list_of",
-    "map_of",
-    "opaque",
-    "optional_of",
-    "parameter",
-    "struct",
-    "type_of",
-]
+__all__ = ["DYN", "ERROR", "Type", "parameter"]
 
 
 class Type:

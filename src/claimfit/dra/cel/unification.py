@@ -9,11 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from claimfit.dra.cel.types import (
-    DYN,
-    Type,
-    parameter,
-)
+from claimfit.dra.cel.types import DYN, Type, parameter
 
 __all__ = ["Unifier", "most_general"]
 

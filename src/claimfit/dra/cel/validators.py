@@ -6,20 +6,14 @@ from typing import TYPE_CHECKING
 
 from claimfit.dra.cel.dispatch import implementation
 from claimfit.dra.cel.regular_expressions import problem
-from claimfit.dra.cel.source import Issue, Source
+from claimfit.dra.cel.source import Issue
 from claimfit.dra.cel.string_format import check_call
-from claimfit.dra.cel.syntax import (
-    Call,
-    ListLiteral,
-    Literal,
-    MapLiteral,
-    Node,
-    children,
-)
+from claimfit.dra.cel.syntax import Call, ListLiteral, Literal, MapLiteral, Node, children
 from claimfit.dra.cel.values import EvalError
 
 if TYPE_CHECKING:
     from claimfit.dra.cel.environment import Environment
+    from claimfit.dra.cel.source import Source
     from claimfit.dra.cel.types import Type
 
 __all__ = ["validate"]

@@ -17,7 +17,6 @@ Error texts are those of cel-go (common/types), which reach the user through the
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, ClassVar, Final, Union
 
 if TYPE_CHECKING:
@@ -35,20 +34,16 @@ __all__ = [
     "Opaque",
     "Optional",
     "Panic",
+    "PlanError",
     "Timestamp",
     "TypeValue",
     "Uint",
     "Value",
-    "compare",
-    "contains",
-    "equal",
+    "_Missing",
     "go_type",
-    "is_ordered",
     "map_key",
     "no_such_overload",
-    "same",
     "size",
-    "text",
     "type_name",
 ]
 
@@ -183,7 +178,7 @@ class MapValue:
         if not self.entries:
             return MISSING
         found = self.entries.get(map_key(key))
-        if found is None and type(key) in _NUMERIC:
+        if found is None and type(key) in NUMERIC:
             for other in _same_number(key):
                 found = self.entries.get((type(other), other))
                 if found is not None:
@@ -223,8 +218,8 @@ Value = Union[  # noqa: UP007  # `|` cannot name classes in strings at run time
     Opaque,
 ]
 
-_NUMERIC: Final = frozenset((int, Uint, float))
-_INT64: Final = 1 << 63
+NUMERIC: Final = frozenset((int, Uint, float))
+INT64: Final = 1 << 63
 _TYPE_NAMES: Final = {
     bool: "bool",
     int: "int",
@@ -275,7 +270,7 @@ def map_key(value: Value) -> object:
     kind = type(value)
     if kind is str:
         return value
-    if kind in _NUMERIC or kind is bool:
+    if kind in NUMERIC or kind is bool:
         return kind, value
     if value is None:
         return (None,)
@@ -295,12 +290,12 @@ def _same_number(key: Value) -> list[int | float]:
     if isinstance(key, float):
         if abs(key) < 2.0**64 and key.is_integer():
             whole = int(key)
-            if -_INT64 < whole < _INT64:
+            if -INT64 < whole < INT64:
                 found.append(whole)
             if whole >= 0:
                 found.append(Uint(whole))
     elif isinstance(key, Uint):
-        if key < _INT64:
+        if key < INT64:
             found.append(int(key))
     elif isinstance(key, int) and key >= 0:
         found.append(Uint(key))
@@ -310,114 +305,7 @@ def _same_number(key: Value) -> list[int | float]:
 # --- equality ------------------------------------------------------------------------------------
 
 
-def equal(left: Value, right: Value) -> bool:
-    """Whether two values are equal; raises where cel-go makes an error of it.
-
-    Values of different types are not equal, numbers are compared across their types, and a value
-    of Kubernetes' own types on the left refuses every other type.
-    """
-    kind = type(left)
-    if left is None or right is None:
-        return left is right
-    if kind is str or kind is bool or kind is bytes:
-        return kind is type(right) and left == right
-    if kind in _NUMERIC:
-        return type(right) in _NUMERIC and left == right
-    if isinstance(left, list):
-        return isinstance(right, list) and _lists_equal(left, right)
-    if isinstance(left, MapValue):
-        return isinstance(right, MapValue) and _maps_equal(left, right)
-    if isinstance(left, Opaque):
-        return left.equals(right)
-    return _others_equal(left, right)
-
-
-def _others_equal(left: Value, right: Value) -> bool:
-    if isinstance(left, Duration):
-        return isinstance(right, Duration) and left.nanos == right.nanos
-    if isinstance(left, Timestamp):
-        return isinstance(right, Timestamp) and left.nanos == right.nanos
-    if isinstance(left, Optional):
-        if not isinstance(right, Optional):
-            return False
-        if isinstance(left.value, _Missing) or isinstance(right.value, _Missing):
-            return left.value is right.value
-        return equal(left.value, right.value)
-    return isinstance(left, TypeValue) and isinstance(right, TypeValue) and left.name == right.name
-
-
-def _lists_equal(left: list[Value], right: list[Value]) -> bool:
-    return len(left) == len(right) and all(map(_not_different, left, right))
-
-
-def _not_different(left: Value, right: Value) -> bool:
-    """Whether two members do not differ; an error is no difference (as in cel-go)."""
-    try:
-        return equal(left, right)
-    except EvalError:
-        return True
-
-
-def _maps_equal(left: MapValue, right: MapValue) -> bool:
-    if len(left) != len(right):
-        return False
-    for key, value in left.items():
-        other = right.find(key)
-        if isinstance(other, _Missing) or not _not_different(value, other):
-            return False
-    return True
-
-
-def same(left: Value, right: Value) -> bool:
-    """Whether two values are equal, an error being no."""
-    try:
-        return equal(left, right)
-    except EvalError:
-        return False
-
-
-def contains(items: list[Value], value: Value) -> bool:
-    """Whether `value` is in `items`."""
-    if type(value) is str:
-        return value in items
-    return any(same(value, item) for item in items)
-
-
 # --- order, size, text ----------------------------------------------------------------------------
-
-_ORDERED: Final = frozenset((bool, str, bytes))
-
-
-def compare(left: Value, right: Value) -> int:
-    """Return -1, 0 or 1; raises for types without an order between them, and for NaN."""
-    kind = type(left)
-    if kind in _NUMERIC:
-        return _compare_numbers(left, right)
-    if kind in _ORDERED:
-        if type(right) is not kind:
-            raise no_such_overload()
-        return (left > right) - (left < right)  # type: ignore[operator]  # same kind, ordered
-    if isinstance(left, Duration) and isinstance(right, Duration):
-        return (left.nanos > right.nanos) - (left.nanos < right.nanos)
-    if isinstance(left, Timestamp) and isinstance(right, Timestamp):
-        return (left.nanos > right.nanos) - (left.nanos < right.nanos)
-    raise no_such_overload()
-
-
-def _compare_numbers(left: Value, right: Value) -> int:
-    if isinstance(left, float) and math.isnan(left):
-        raise EvalError("NaN values cannot be ordered")
-    if type(right) not in _NUMERIC:
-        raise no_such_overload()
-    if isinstance(right, float) and math.isnan(right):
-        raise EvalError("NaN values cannot be ordered")
-    return (left > right) - (left < right)  # type: ignore[operator]  # numbers, see above
-
-
-def is_ordered(value: Value) -> bool:
-    """Whether the type of `value` has an order."""
-    kind = type(value)
-    return kind in _NUMERIC or kind in _ORDERED or kind in {Duration, Timestamp}
 
 
 def size(value: Value) -> int | None:
@@ -429,40 +317,5 @@ def size(value: Value) -> int | None:
     return None
 
 
-def text(value: Value) -> str:
-    """Return `value` as Go's ``%v`` prints it in messages."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, float):
-        from claimfit.dra.cel.go_text import double_text
-
-        return double_text(value)
-    if isinstance(value, int):
-        return str(int(value))
-    if value is None:
-        return "null"
-    if isinstance(value, bytes):
-        return f"[{' '.join(map(str, value))}]"
-    if isinstance(value, list):
-        return f"[{', '.join(map(text, value))}]"
-    if isinstance(value, MapValue):
-        return f"{{{', '.join(f'{text(key)}: {text(item)}' for key, item in value.items())}}}"
-    return _other_text(value)
-
-
-def _other_text(value: Value) -> str:
-    from claimfit.dra.cel.go_text import duration_text, timestamp_text
-
-    if isinstance(value, Duration):
-        return duration_text(value.nanos)
-    if isinstance(value, Timestamp):
-        return timestamp_text(value)
-    if isinstance(value, Optional):
-        if isinstance(value.value, _Missing):
-            return "optional.none()"
-        return f"optional({text(value.value)})"
-    if isinstance(value, TypeValue):
-        return value.name
-    return str(value)
+class PlanError(FailureError):
+    """The expression checks but no program can be made of it; the message is cel-go's."""

@@ -406,3 +406,34 @@ def test_opening_reads_the_environment_it_is_given_only(
     hub.open("hf://org/llama")
 
     assert all("authorization" not in seen.headers for seen in hub.server.seen)
+
+
+def test_endpoint_that_is_no_address_is_named(tmp_path: pathlib.Path) -> None:
+    """A wrong HF_ENDPOINT is found where it was set, not in the address made with it."""
+    environment = {"HF_ENDPOINT": "nonsense", "XDG_CACHE_HOME": str(tmp_path)}
+
+    with pytest.raises(ClaimfitError) as caught:
+        open_model("hf://acme/llama", environment=environment)
+
+    assert (caught.value.code, caught.value.place) == ("NET009", "HF_ENDPOINT")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("http_proxy", "nonsense://proxy"),
+        ("http_proxy", "http://[::1"),
+        ("SSL_CERT_FILE", "/nonexistent/certificates.pem"),
+    ],
+)
+def test_settings_that_make_no_connection_are_named(
+    name: str, value: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the client raises for proxies and certificates is a failure of the machine: exit 3."""
+    monkeypatch.setenv(name, value)
+
+    with pytest.raises(ClaimfitError) as caught:
+        Http().document("http://127.0.0.1:1/config.json", 10)
+
+    assert (caught.value.code, caught.value.exit_code) == ("NET011", 3)
+    assert name.upper() in caught.value.fix

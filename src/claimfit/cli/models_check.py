@@ -25,7 +25,7 @@ from claimfit.model.json_text import read_json_object
 from claimfit.model.lookup import find_entry, known_entries
 from claimfit.records import NamedTuple
 from claimfit.storage.http import Http, Limits
-from claimfit.storage.hub import DEFAULT_ENDPOINT
+from claimfit.storage.hub import endpoint_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -92,7 +92,7 @@ def run(arguments: list[str]) -> int:
 
 
 def _findings(entries: Iterable[Entry], environment: Mapping[str, str]) -> Iterator[Finding]:
-    endpoint = (environment.get("HF_ENDPOINT") or DEFAULT_ENDPOINT).rstrip("/")
+    endpoint = endpoint_of(environment)
     token = environment.get("HF_TOKEN", "").strip()
     with closing(Http(limits=_LIMITS)) as http:
         if token:

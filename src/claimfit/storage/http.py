@@ -21,7 +21,7 @@ from claimfit.records import NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-__all__ = ["Http", "Limits", "Response", "shown"]
+__all__ = ["Http", "Limits", "Response", "check_address", "shown"]
 
 T = TypeVar("T")
 
@@ -259,16 +259,33 @@ def shown(url: str) -> str:
 
 
 def _default_client() -> httpx2.Client:
-    return httpx2.Client(timeout=httpx2.Timeout(30.0, connect=10.0), follow_redirects=False)
+    try:
+        return httpx2.Client(timeout=httpx2.Timeout(30.0, connect=10.0), follow_redirects=False)
+    except (httpx2.InvalidURL, ImportError, OSError, ValueError) as error:
+        # The client reads proxies and certificates from the environment, and raises what it likes.
+        raise EnvironmentFailure(
+            "NET011",
+            "the network settings of this machine cannot be used",
+            found=str(error),
+            fix="check HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, SSL_CERT_FILE and SSL_CERT_DIR",
+        ) from error
 
 
-def _parsed(url: str) -> httpx2.URL:
+def check_address(url: str, place: str) -> None:
+    """Raise `InputError` NET009 at `place` unless `url` is one that a connection can be made to."""
+    _parsed(url, place)
+
+
+def _parsed(url: str, place: str = "") -> httpx2.URL:
+    problem = InputError(
+        "NET009", "not a URL", place=place, found=url, expected="https://HOST/PATH"
+    )
     try:
         parsed = httpx2.URL(url)
     except (httpx2.InvalidURL, ValueError) as error:
-        raise InputError("NET009", "not a URL", found=url, expected="https://HOST/PATH") from error
+        raise problem from error
     if not _usable(parsed):
-        raise InputError("NET009", "not a URL", found=url, expected="https://HOST/PATH")
+        raise problem
     return parsed
 
 

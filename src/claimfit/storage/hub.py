@@ -15,20 +15,30 @@ from urllib.parse import quote
 from claimfit.errors import InputError
 from claimfit.model.json_text import read_json_object
 from claimfit.storage.cache import CachedFile, Entry
+from claimfit.storage.http import check_address
 from claimfit.storage.reference import is_safe_path
 from claimfit.storage.remote_file import RemoteFile
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from claimfit.storage.cache import Cache
     from claimfit.storage.http import Http
     from claimfit.storage.reference import HubReference
 
-__all__ = ["DEFAULT_ENDPOINT", "HubStore"]
+__all__ = ["HubStore", "endpoint_of"]
 
-DEFAULT_ENDPOINT: Final = "https://huggingface.co"
+_DEFAULT_ENDPOINT: Final = "https://huggingface.co"
 _COMMIT: Final = re.compile(r"^[0-9a-f]{40}$")
 _LISTING_LIMIT_BYTES: Final = 8 << 20
 _MOST_FILES: Final = 50_000
+
+
+def endpoint_of(environment: Mapping[str, str]) -> str:
+    """Return the hub's address, HF_ENDPOINT when it is set; raises NET009 when that is none."""
+    endpoint = environment.get("HF_ENDPOINT") or _DEFAULT_ENDPOINT
+    check_address(endpoint, "HF_ENDPOINT")
+    return endpoint.rstrip("/")
 
 
 class HubStore:

@@ -97,13 +97,13 @@ def _remote(
 ) -> ModelFacts:
     from claimfit.storage.cache import Cache
     from claimfit.storage.http import Http
-    from claimfit.storage.hub import DEFAULT_ENDPOINT
+    from claimfit.storage.hub import endpoint_of
     from claimfit.storage.reference import hub_address, hub_reference
     from claimfit.storage.user_folders import cache_folder
 
     used = http or Http()
     cache = Cache(cache_folder(environment))
-    endpoint = (environment.get("HF_ENDPOINT") or DEFAULT_ENDPOINT).rstrip("/")
+    endpoint = endpoint_of(environment)
     token = environment.get("HF_TOKEN", "").strip()
     if token:
         used.authorize(token, endpoint)

@@ -128,7 +128,7 @@ def _origin(plan: ClaimPlan) -> str:
     return {
         "gguf": "the file's header",
         "folder": "config.json",
-        "remote": f"config.json of {model.repository}",
+        "remote": f"the files of {model.repository or 'its address'}",
         "overlay": "your models file",
         "llmfit": "llmfit's catalogue",
     }[model.origin]
@@ -159,12 +159,18 @@ def _assumed(plan: ClaimPlan, flag: str) -> str:
 
 def _memory(tier: Tier) -> str:
     parts = " + ".join(
-        f"{_COMPONENT_NAMES.get(item.name, item.name)} {item.bytes.high / _GIB:.1f}"
+        f"{_COMPONENT_NAMES.get(item.name, item.name)} {_gib(item.bytes.high)}"
         for item in tier.need.components
         if item.bytes.high
     )
     each = " a device" if tier.parallelism.devices > 1 else ""
     return f"{parts} = {tier.need.total.high / _GIB:.1f} GiB{each} at most"
+
+
+def _gib(amount: float) -> str:
+    """Return bytes in GiB; what is there is never shown as 0.0."""
+    gib = amount / _GIB
+    return f"{gib:.1f}" if gib >= 0.05 else f"{gib:.1g}"
 
 
 def _asked(tier: Tier) -> str:
@@ -220,6 +226,8 @@ def _named(names: Sequence[str]) -> str:
 
 
 def _billions(parameters: int) -> str:
+    if parameters < 10**6:
+        return f"{parameters:,}"
     if parameters < 10**9:
         return f"{parameters / 1e6:.0f} M"
     return f"{parameters / 1e9:.1f} B"

@@ -1,32 +1,74 @@
-"""The control plane as a fixture: built once into a cache, started once per session."""
+"""The control plane as fixtures: built once into a cache, started once per session.
+
+Cluster tests are one xdist group, so that one worker starts one control plane for all of them.
+"""
 
 from __future__ import annotations
 
+import itertools
 import os
+import shutil
 from typing import TYPE_CHECKING
 
 import pytest
 
 from support import kubernetes_build
-from support.control_plane import control_plane
+from support.cluster_objects import namespace
+from support.control_plane import api_server as running_api_server
+from support.control_plane import scheduling
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator, Iterator
 
     from support.control_plane import ControlPlane
 
+_PLANE = pytest.StashKey["ControlPlane"]()
+_numbers = itertools.count(1)
+
 
 @pytest.fixture(scope="session")
-def api_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+def api_server(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[ControlPlane]:
     """Yield a real API server, or skip where Go is not installed.
 
     With CLAIMFIT_REQUIRE_CLUSTER=1 a missing Go is a failure: CI must not pass by skipping.
+    Its folder with all logs is kept when a test of the session failed.
     """
     if kubernetes_build.go_program() is None:
         if os.environ.get("CLAIMFIT_REQUIRE_CLUSTER"):
             pytest.fail("CLAIMFIT_REQUIRE_CLUSTER is set and there is no go command")
         pytest.skip("no go command: the control plane cannot be built")
-    version = os.environ.get("CLAIMFIT_KUBERNETES", kubernetes_build.DEFAULT_VERSION)
-    programs = kubernetes_build.etcd(), kubernetes_build.program("kube-apiserver", version)
-    with control_plane(*programs, tmp_path_factory.mktemp("control-plane")) as plane:
+    folder = tmp_path_factory.mktemp("control-plane")
+    with running_api_server(folder, kubernetes_build.chosen_version()) as plane:
+        request.config.stash[_PLANE] = plane
         yield plane
+    if not request.session.testsfailed:
+        shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="session")
+def kubernetes(api_server: ControlPlane) -> Iterator[ControlPlane]:
+    """Yield the API server with scheduler, controllers and nodes that are simulated."""
+    with scheduling(api_server):
+        yield api_server
+
+
+@pytest.fixture
+def space(kubernetes: ControlPlane) -> Iterator[str]:
+    """Yield a namespace of this test's own; its pods and claims are gone afterwards."""
+    with namespace(kubernetes, f"test-{next(_numbers)}") as name:
+        yield name
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Tell where the logs are when a test on the control plane failed, and how they end."""
+    report = yield
+    plane = item.config.stash.get(_PLANE, None)
+    if plane is not None and report.failed:
+        kept = f"kept in {plane.folder}\n{plane.log_ends()}"
+        report.sections.append(("control plane", kept))
+    return report

@@ -84,7 +84,7 @@ def damaged(draw: st.DrawFn) -> dict[str, object]:
     return config
 
 
-@settings(max_examples=200, deadline=1000)
+@settings(max_examples=200, deadline=20_000)
 @given(damaged())
 def test_a_damaged_configuration_is_facts_or_a_refusal(config):
     """Whatever stands under a key: sound facts, or an error of ours that prints on one line."""
@@ -102,7 +102,7 @@ def test_a_damaged_configuration_is_facts_or_a_refusal(config):
     assert weight_split(facts).total >= 0
 
 
-@settings(max_examples=100, deadline=1000)
+@settings(max_examples=100, deadline=20_000)
 @given(st.dictionaries(st.sampled_from(EXTRA_KEYS) | st.text(max_size=12), JSON, max_size=12))
 def test_anything_at_all_is_refused_or_read(config):
     """A mapping that is no configuration never ends in another exception."""
@@ -112,7 +112,7 @@ def test_anything_at_all_is_refused_or_read(config):
         assert error.code.startswith(("CFG", "QNT"))
 
 
-@settings(max_examples=100, deadline=1000)
+@settings(max_examples=100, deadline=20_000)
 @given(st.sampled_from(CONFIGS), st.randoms(use_true_random=False))
 def test_the_order_of_keys_does_not_matter(config, random):
     """The same configuration in another order gives the same facts."""
@@ -122,7 +122,7 @@ def test_the_order_of_keys_does_not_matter(config, random):
     assert read(dict(items)) == read(config)
 
 
-@settings(max_examples=100, deadline=1000)
+@settings(max_examples=100, deadline=20_000)
 @given(st.sampled_from(CONFIGS), st.sampled_from(names()))
 def test_every_model_has_a_size_in_every_quantization(config, name):
     """Parts are never negative, and no quantization is larger than F32 nor below one bit."""
@@ -134,7 +134,7 @@ def test_every_model_has_a_size_in_every_quantization(config, name):
     assert facts.parameters / 8 < split.total <= facts.parameters * 4 + 8 * len(facts.layers) + 32
 
 
-@settings(max_examples=100, deadline=1000)
+@settings(max_examples=100, deadline=20_000)
 @given(st.sampled_from(CONFIGS))
 def test_more_bits_are_more_bytes(config):
     """Within one family of GGUF types the size grows with the type's name."""

@@ -69,7 +69,7 @@ def damaged(draw: st.DrawFn, content: bytes) -> bytes:
     return bytes(raw)
 
 
-@settings(max_examples=200, deadline=2000)
+@settings(max_examples=200, deadline=20_000)
 @given(content=damaged(MIXED), size=st.one_of(st.just(10**7), st.none()))
 def test_damaged_gguf_files_are_read_or_refused(content: bytes, size: int | None) -> None:
     """Any damage to a valid header ends in facts or in a coded error, in bounded time."""
@@ -79,7 +79,7 @@ def test_damaged_gguf_files_are_read_or_refused(content: bytes, size: int | None
     coded(lambda: facts_from_gguf(MemoryStore({"m.gguf": content}), "m.gguf"))
 
 
-@settings(max_examples=100, deadline=2000)
+@settings(max_examples=100, deadline=20_000)
 @given(content=st.binary(max_size=300), magic=st.sampled_from([b"", b"GGUF", b"GGUF\3\0\0\0"]))
 def test_noise_is_no_gguf(content: bytes, magic: bytes) -> None:
     """Random bytes behind a right start are refused like any other."""
@@ -148,7 +148,7 @@ EXTRA = st.lists(
 )
 
 
-@settings(max_examples=200, deadline=2000)
+@settings(max_examples=200, deadline=20_000)
 @given(
     architecture=st.sampled_from(["llama", "gemma3n", "deepseek2", "mamba", "bert", "falcon-h1"]),
     keys=st.dictionaries(KEYS, VALUES, max_size=6),
@@ -181,7 +181,7 @@ def test_any_keys_give_facts_or_a_coded_error(
     )
 
 
-@settings(max_examples=200, deadline=2000)
+@settings(max_examples=200, deadline=20_000)
 @given(content=damaged(SAFE), size=st.one_of(st.just(-1), st.none()))
 def test_damaged_safetensors_files_are_read_or_refused(content: bytes, size: int | None) -> None:
     """Any damage ends in a tensor table without holes, or in a coded error."""
@@ -214,7 +214,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=2000)
+@settings(max_examples=150, deadline=20_000)
 @given(header=st.dictionaries(st.text(max_size=5), JSON, max_size=3))
 @example(header={"t": {"dtype": "F16", "shape": [], "data_offsets": [0, 2]}})
 def test_any_json_is_a_header_or_refused(header: dict[str, object]) -> None:
@@ -222,7 +222,7 @@ def test_any_json_is_a_header_or_refused(header: dict[str, object]) -> None:
     coded(lambda: read_safetensors(MemoryFile(header_bytes(header) + bytes(64))))
 
 
-@settings(max_examples=150, deadline=2000)
+@settings(max_examples=150, deadline=20_000)
 @given(changes=st.dictionaries(st.sampled_from(sorted(LLAMA)), JSON, max_size=3), index=JSON)
 def test_any_configuration_gives_facts_or_a_coded_error(
     changes: dict[str, object], index: object

@@ -80,9 +80,11 @@ def test_plain_scalars_mean_what_kubectl_reads(text: str, expected: object) -> N
         ("a: .inf\n", "MAN008", "f:1:4"),
         ("a: 1e400\n", "MAN008", "f:1:4"),
         ("a: 18446744073709551616\n", "MAN008", "f:1:4"),
-        ('{"a": 1e400}', "MAN008", "f"),
-        ('{"a": NaN}', "MAN008", "f"),
-        ('{"a": 1' + "0" * 400 + "}", "MAN008", "f"),
+        ('{"a": 1e400}', "MAN008", "f: a"),
+        ('{"b": {"c": 1}, "a": NaN, "d": 1}', "MAN008", "f: a"),
+        ('{"b": [{"a": [1, -Infinity]}]}', "MAN008", "f: a"),
+        ("[[NaN]]", "MAN008", "f"),
+        ('{"a": 1' + "0" * 400 + "}", "MAN008", "f: a"),
         ("a: 1" + "0" * 5000 + "\n", "MAN008", "f:1:4"),
         ("a: " + "[" * 500 + "]" * 500, "MAN003", "f:1:204"),
         ('{"a":' * 1000 + "1" + "}" * 1000, "MAN003", "f"),
@@ -186,6 +188,14 @@ def test_json_reads_back_as_itself(value: object) -> None:
 
     assert {"value": value, "after": 1} == document.value
     assert document.mark(("after",)).column > document.mark(("value",)).column
+
+
+def test_keys_beyond_the_basic_plane_stay_different() -> None:
+    """Two keys written as surrogate escapes are no duplicate when a place is asked for."""
+    (document,) = read_documents('{"\\ud800\\udc00": 1, "\\ud800\\udc01": 2, "after": 3}', "f")
+
+    assert document.value == {"\U00010000": 1, "\U00010001": 2, "after": 3}
+    assert document.where(("after",)) == "f:1:49"
 
 
 @given(st.dictionaries(st.text(min_size=1), JSON_VALUES, max_size=4))

@@ -12,12 +12,12 @@ standard library's parser; its marks are found only when somebody asks.
 from __future__ import annotations
 
 import json
-import math
 import re
-from typing import TYPE_CHECKING, Final, NoReturn
+from typing import TYPE_CHECKING, Final
 
 from claimfit.errors import InputError
-from claimfit.manifests.scalars import UNSIGNED_64, Scalar, resolve
+from claimfit.manifests.json_objects import DuplicateKey, JsonObjects
+from claimfit.manifests.scalars import Scalar, resolve
 from claimfit.records import NamedTuple
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ MAXIMUM_DEPTH: Final = 200
 MAXIMUM_ALIASED_NODES: Final = 100_000
 """Nodes that aliases may add by repetition; the file's own nodes are bounded by its size."""
 
-_SURROGATE: Final = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}|\\u[dD][c-fC-F][0-9a-fA-F]{2}")
+_SURROGATE: Final = re.compile(r"\\u[dD]([89a-fA-F][0-9a-fA-F]{2})")
 _STANDARD_TAGS: Final = "tag:yaml.org,2002:"
 
 
@@ -120,18 +120,17 @@ def _read_json(text: str, place: str) -> Document | None:
     if _nesting(text) > MAXIMUM_DEPTH:
         raise _too_deep(place)
 
-    def refuse_constant(name: str) -> NoReturn:
-        raise InputError("MAN008", "not a JSON number", place=place, found=name)
-
+    hooks = JsonObjects(place)
     try:
         value = json.loads(
             text,
-            object_pairs_hook=_unique,
-            parse_constant=refuse_constant,
-            parse_int=lambda digits: _json_integer(digits, place),
-            parse_float=lambda digits: _json_float(digits, place),
+            object_pairs_hook=hooks.object,
+            parse_constant=hooks.constant,
+            parse_int=hooks.integer,
+            parse_float=hooks.number,
         )
-    except (json.JSONDecodeError, _DuplicateKey):
+        hooks.check()
+    except (json.JSONDecodeError, DuplicateKey):
         return None  # the YAML reader names the place, or reads it: flow YAML also starts with {
     _refuse_lone_surrogates(text, value, place)
     return Document(value, place, text, None, 0)
@@ -158,32 +157,6 @@ def _nesting(text: str) -> int:
             depth += 1 if bracket == "{" else -1
             deepest = max(deepest, depth)
     return deepest
-
-
-class _DuplicateKey(Exception):  # noqa: N818  # a signal inside this module, never seen outside
-    """The JSON text repeats a key."""
-
-
-def _unique(pairs: list[tuple[str, Value]]) -> dict[str, Value]:
-    result = dict(pairs)
-    if len(result) != len(pairs):
-        raise _DuplicateKey
-    return result
-
-
-def _json_integer(digits: str, place: str) -> int:
-    if len(digits) > len(str(UNSIGNED_64)):
-        raise InputError(
-            "MAN008", "integer beyond 64 bits", place=place, found=digits, expected="an int64"
-        )
-    return int(digits)
-
-
-def _json_float(digits: str, place: str) -> float:
-    number = float(digits)
-    if not math.isfinite(number):
-        raise InputError("MAN008", "number too large", place=place, found=digits)
-    return number
 
 
 # --- YAML -----------------------------------------------------------------------------------------
@@ -401,9 +374,14 @@ def _too_deep(place: str) -> InputError:
 def _with_marks(document: Document) -> Document:
     """Return the same JSON document as the YAML reader sees it, which knows the places.
 
-    YAML has no surrogate escapes; a letter of the same width takes their place, since only the
-    positions are of interest.
+    YAML has no surrogate escapes. Only positions are of interest, so a character of the private use
+    area takes the place of each: as wide, and keys that differ stay different.
     """
-    text = _SURROGATE.sub(r"\\u0041", document.text)
+    text = _SURROGATE.sub(_private_use, document.text)
     documents = list(_read_yaml(text, document.place))
     return documents[document.number]
+
+
+def _private_use(escape: re.Match[str]) -> str:
+    """Return the escape of U+E000 to U+E7FF for that of U+D800 to U+DFFF."""
+    return f"\\u{int(escape[1], 16) + 0xE000 - 0x800:04x}"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from claimfit.dra.cel.values import Value
 
 
-__all__ = []
+__all__ = ["as_key", "member", "member_if_present", "plain_map"]
 
 _INT64 = 1 << 63
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from claimfit.dra.cel.steps import Step
     from claimfit.dra.cel.values import Value
 
-__all__ = ["ComputedKey", "Conditional", "Key", "Named", "Relative"]
+__all__ = ["Attribute", "ComputedKey", "Conditional", "Key", "Named", "Relative"]
 
 
 class Key:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Access",
+    "Frame",
     "Run",
     "accessed",
     "applied",

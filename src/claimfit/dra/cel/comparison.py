@@ -23,7 +23,7 @@ from claimfit.dra.cel.values import (
 if TYPE_CHECKING:
     from claimfit.dra.cel.values import Value
 
-__all__ = ["constant_keys", "different", "equal"]
+__all__ = ["compare", "constant_keys", "contains", "different", "equal", "is_ordered", "same"]
 
 
 def equal(left: Value, right: Value) -> bool:

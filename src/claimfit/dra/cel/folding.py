@@ -9,7 +9,7 @@ from claimfit.dra.cel.values import EvalError, MapValue, go_type
 if TYPE_CHECKING:
     from claimfit.dra.cel.values import Value
 
-__all__ = []
+__all__ = ["fold_entries"]
 
 
 def fold_entries(subject: Value, *, pairs: bool) -> list[tuple[Value, Value]]:

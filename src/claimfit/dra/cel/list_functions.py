@@ -6,6 +6,7 @@ from functools import cmp_to_key
 from typing import TYPE_CHECKING, Final
 
 from claimfit.dra.cel.comparison import compare, contains, is_ordered, same
+from claimfit.dra.cel.meter import LIMIT_EXCEEDED
 from claimfit.dra.cel.operators import SINGLETONS, duration
 from claimfit.dra.cel.printing import text
 from claimfit.dra.cel.values import (
@@ -16,6 +17,7 @@ from claimfit.dra.cel.values import (
     MapValue,
     MutableMap,
     Optional,
+    Panic,
     Timestamp,
     Uint,
     map_key,
@@ -28,11 +30,12 @@ if TYPE_CHECKING:
 
     from claimfit.dra.cel.values import Value
 
+
 __all__ = ["BOUND"]
 
 _MOST_ATTRIBUTE_VALUES: Final = 48  # k8s.io/api/resource ResourceSliceMaxAttributeValuesPerDevice
-_MOST_RANGE: Final = 10_000_000
-"""Items that `lists.range` makes; the cost limit of an evaluation is a tenth of it."""
+_MOST_RANGE: Final = 1_000_000
+"""Items that `lists.range` makes: each costs one, and no evaluation may cost more."""
 _MOST_RANGE_37: Final = 1_000_000
 
 
@@ -169,7 +172,7 @@ def _compared(left: Value, right: Value) -> int:
 
 def _range(count: int) -> Value:
     if count > _MOST_RANGE:
-        raise EvalError("lists.range(%s) is beyond any cost limit", count)
+        raise Panic(LIMIT_EXCEEDED)
     return list(range(max(count, 0)))
 
 

@@ -9,12 +9,15 @@ from claimfit.dra.cel.values import MISSING, EvalError, Panic, Value
 if TYPE_CHECKING:
     from claimfit.dra.cel.steps import FoldStep
 
-__all__ = ["COST_LIMIT", "Frame", "Meter", "Result"]
+__all__ = ["COST_LIMIT", "LIMIT_EXCEEDED", "Frame", "Meter", "Result"]
 
 
 COST_LIMIT: Final = 1_000_000
 """resource.k8s.io CELSelectorExpressionMaxCost: for the estimate and for each evaluation."""
 
+
+LIMIT_EXCEEDED: Final = "operation cancelled: actual cost limit exceeded"
+"""What the scheduler says when an evaluation costs more."""
 
 _UINT64: Final = (1 << 64) - 1
 
@@ -37,12 +40,18 @@ class Meter:
         """Count the cost of a call; a negative depth of ``flatten`` wraps around, as in Go."""
         self.cost = (self.cost + cost) & _UINT64
 
+    def allow(self, cost: int) -> None:
+        """End the evaluation ahead of a call that costs more than is left."""
+        if self.cost + cost > self.limit:
+            self.cost += cost
+            raise Panic(LIMIT_EXCEEDED)
+
     def push(self, number: int, result: Result) -> None:
         """Note the result of a step; raises `Panic` once the cost is beyond the limit."""
         self._places.setdefault(number, []).append(len(self._stack))
         self._stack.append((number, result))
         if self.cost > self.limit:
-            raise Panic("operation cancelled: actual cost limit exceeded")
+            raise Panic(LIMIT_EXCEEDED)
 
     def drop(self, number: int) -> None:
         """Forget the last result of a step and all that came after it."""

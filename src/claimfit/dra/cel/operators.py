@@ -13,6 +13,7 @@ from claimfit.dra.cel.values import (
     MapValue,
     MutableList,
     Opaque,
+    Panic,
     Timestamp,
     TypeValue,
     Uint,
@@ -26,11 +27,14 @@ if TYPE_CHECKING:
 
     from claimfit.dra.cel.values import Value
 
+
 __all__ = ["SINGLETONS", "duration", "int64", "timestamp", "uint64"]
 
 _INT64: Final = 1 << 63
 _UINT64: Final = 1 << 64
 _SECOND: Final = 10**9
+_MOST_ITEMS: Final = 4_000_000
+"""Items of one list: going through them costs more than any evaluation may."""
 
 
 def int64(value: int) -> int:
@@ -105,6 +109,8 @@ def _unsupported(function: str, first: Value) -> EvalError:
 def _concatenated(left: list[Value], right: Value) -> Value:
     if not isinstance(right, list):
         return _refused()
+    if len(left) + len(right) > _MOST_ITEMS:
+        raise Panic("a list of %s items is not built", len(left) + len(right))
     if isinstance(left, MutableList):
         left.extend(right)
         return left

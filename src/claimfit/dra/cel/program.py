@@ -34,7 +34,15 @@ if TYPE_CHECKING:
     from claimfit.dra.objects import Device, DeviceAttribute
     from claimfit.dra.profile import Profile
 
-__all__ = ["COST_LIMIT", "LONGEST_BYTES", "CompileErrors", "Program", "Result", "compile_selector"]
+__all__ = [
+    "COST_LIMIT",
+    "LONGEST_BYTES",
+    "CompileErrors",
+    "Program",
+    "Result",
+    "as_result",
+    "compile_selector",
+]
 
 LONGEST_BYTES: Final = 10 * 1024
 """resource.k8s.io CELSelectorExpressionMaxLength: the API server compiles no longer expression."""
@@ -87,6 +95,7 @@ class Program:
         source: its text with lines.
         max_cost: the worst-case cost, which the API server limits to `COST_LIMIT`.
         reads: what it reads of a device.
+        lists: whether list attributes can be read.
         environment: what it was compiled in.
     """
 
@@ -94,10 +103,10 @@ class Program:
         "_answers",
         "_evaluator",
         "_key",
-        "_lists",
         "_plan",
         "environment",
         "expression",
+        "lists",
         "max_cost",
         "reads",
         "source",
@@ -110,7 +119,7 @@ class Program:
         self.source = source
         self.tree = tree
         self.environment = found
-        self._lists = lists
+        self.lists = lists
         self._plan = Plan(tree, found)
         self._evaluator = Evaluator(tree, found)
         self.max_cost = static_cost(tree, found)
@@ -133,7 +142,7 @@ class Program:
     def _checked(self, device: Device, driver: str) -> Result:
         """Answer for a device with versions, lists or attributes without a value."""
         try:
-            DeviceView(device, driver, lists=self._lists).check()
+            DeviceView(device, driver, lists=self.lists).check()
         except UnusableDeviceError as problem:
             return Result(matches=False, error=problem.message)
         return self._answer(device, driver)
@@ -151,7 +160,7 @@ class Program:
         return answer
 
     def _evaluated(self, device: Device, driver: str) -> Result:
-        view = DeviceView(device, driver, lists=self._lists)
+        view = DeviceView(device, driver, lists=self.lists)
         if self.max_cost > _UNCOUNTED:
             value, _ = self._plan.run(view.value())
             if isinstance(value, EvalError | Panic):
@@ -167,7 +176,7 @@ class Program:
 
     def metered(self, device: Device, driver: str) -> tuple[Result, int]:
         """Return what the selector says about `device`, and what evaluating it costs."""
-        view = DeviceView(device, driver, lists=self._lists)
+        view = DeviceView(device, driver, lists=self.lists)
         try:
             view.check()
         except UnusableDeviceError as problem:

@@ -54,9 +54,6 @@ def _collect(node: Node, hidden: frozenset[str], found: dict[Read, None]) -> Non
         path = membership or device_path(node)
         if path is not None:
             found[_read(path)] = None
-            if isinstance(node, Call):
-                for argument in node.arguments[1:]:
-                    _collect(argument, hidden, found)
             return
     if isinstance(node, Comprehension):
         inner = hidden | {node.first, node.second, node.accumulator}

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     Operand = Value | EvalError
 
-__all__ = ["UNCOSTABLE"]
+__all__ = ["LIST_COST", "MAP_COST", "UNCOSTABLE", "call_cost", "known_ahead", "uncostable"]
 
 LIST_COST: Final = 10
 MAP_COST: Final = 30
@@ -51,6 +51,20 @@ def call_cost(
         if found is not None:
             return found
     return _by_overload(minor, overload, operands)
+
+
+def known_ahead(overload: str, operands: list[Value]) -> int:
+    """Return the cost of a call as far as its operands tell, 0 for most.
+
+    These take time or memory that grows faster than what made the operands; a call that the limit
+    will end need not be carried out.
+    """
+    if overload == "lists_range":
+        count = operands[0]
+        return count if type(count) is int else 0
+    if overload in _AHEAD and all(isinstance(operand, list) for operand in operands):
+        return _TRACKED[overload]([*operands], None)
+    return 0
 
 
 def _size(value: Operand) -> int:
@@ -153,6 +167,16 @@ _SORTED: Final = (
     "google.protobuf.Timestamp",
     "string",
     "bytes",
+)
+_AHEAD: Final = frozenset(
+    (
+        "list_distinct",
+        "list_sets_contains_list",
+        "list_sets_intersects_list",
+        "list_sets_equivalent_list",
+        *(f"list_{kind}_sort" for kind in _SORTED),
+        *(f"list_{kind}_sortByAssociatedKeys" for kind in _SORTED),
+    )
 )
 UNCOSTABLE: Final = {
     "list_distinct": 0,

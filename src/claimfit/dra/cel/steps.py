@@ -8,7 +8,7 @@ from claimfit.dra.cel.attributes import Conditional
 from claimfit.dra.cel.folding import fold_entries
 from claimfit.dra.cel.meter import Frame
 from claimfit.dra.cel.printing import text
-from claimfit.dra.cel.runtime_cost import LIST_COST, MAP_COST, call_cost
+from claimfit.dra.cel.runtime_cost import LIST_COST, MAP_COST, call_cost, known_ahead
 from claimfit.dra.cel.values import (
     MISSING,
     EvalError,
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from claimfit.dra.cel.meter import Meter, Result
     from claimfit.dra.cel.syntax import Comprehension
     from claimfit.dra.cel.values import Value
+
 
 __all__ = [
     "AccessStep",
@@ -120,9 +121,13 @@ class CallStep(Noted):
         self.lenient = len(operands) == 2 and not dynamic
 
     def compute(self, frame: Frame) -> Value:
-        if self.lenient:
-            return self.implement(*_both(self.operands, frame))
-        return self.implement(*[operand.run(frame) for operand in self.operands])
+        operands: list[Value] = (
+            _both(self.operands, frame)
+            if self.lenient
+            else [operand.run(frame) for operand in self.operands]
+        )
+        frame.meter.allow(known_ahead(self.overload, operands))
+        return self.implement(*operands)
 
     def settle(self, meter: Meter, result: Result) -> None:
         operands = meter.take([operand.number for operand in self.operands])
@@ -131,14 +136,14 @@ class CallStep(Noted):
             meter.add(cost)
 
 
-def _both(operands: list[Step], frame: Frame) -> tuple[Value, Value]:
+def _both(operands: list[Step], frame: Frame) -> list[Value]:
     first, second = operands
     try:
         left = first.run(frame)
     except EvalError:
         _quietly(second, frame)
         raise
-    return left, second.run(frame)
+    return [left, second.run(frame)]
 
 
 def _quietly(step: Step, frame: Frame) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from claimfit.dra.cel.meter import LIMIT_EXCEEDED
 from claimfit.dra.cel.printing import text
 from claimfit.dra.cel.regular_expressions import compiled
-from claimfit.dra.cel.values import EvalError
+from claimfit.dra.cel.values import EvalError, Panic
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,6 +21,9 @@ _SPACE: Final = (
     "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
     "\u2028\u2029\u202f\u205f\u3000"
 )
+_LONGEST: Final = 50_000_000
+"""Characters of one string; building one costs more than any evaluation may."""
+
 _UPPER: Final = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
 _LOWER: Final = {code: code - 32 for code in range(ord("a"), ord("z") + 1)}
 _QUOTED: Final = {
@@ -60,6 +64,10 @@ def _last_index_of_from(string: str, part: str, offset: int) -> Value:
 
 
 def _replace(string: str, old: str, new: str, count: int = -1) -> Value:
+    places = string.count(old) if count < 0 else min(count, string.count(old))
+    longest = len(string) + places * max(len(new) - len(old), 0)
+    if longest > _LONGEST:
+        raise Panic("a string of %s characters is not built", longest)
     if count < 0:
         return string.replace(old, new)
     return string.replace(old, new, count)
@@ -92,9 +100,13 @@ def _substring_range(string: str, start: int, end: int) -> Value:
 
 
 def _join(parts: list[Value], separator: str = "") -> Value:
+    longest = len(parts) * len(separator)
     for part in parts:
         if not isinstance(part, str):
             raise EvalError("join: invalid input: %s", text(part))
+        longest += len(part)
+    if longest > _LONGEST:
+        raise Panic(LIMIT_EXCEEDED)  # each character costs a fifth
     return separator.join(map(str, parts))
 
 

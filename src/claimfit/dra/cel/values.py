@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = [
     "MISSING",
     "NONE",
+    "NUMERIC",
     "Duration",
     "EvalError",
     "FailureError",

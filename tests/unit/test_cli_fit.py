@@ -138,8 +138,19 @@ def test_empty_folder_and_empty_cluster(tmp_path: Path, capsys: pytest.CaptureFi
     assert main(["fit", MODEL, "--cluster", str(tmp_path)]) == 2
     assert "FIL103" in capsys.readouterr().err
     (tmp_path / "empty.json").write_text('{"apiVersion": "v1", "kind": "List", "items": []}')
+    (tmp_path / "folder.json").mkdir()
     assert main(["fit", MODEL, "--cluster", str(tmp_path)]) == 1
     assert "publishes no devices" in capsys.readouterr().out
+
+
+def test_nothing_from_a_failed_command_is_no_cluster(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`kubectl get ... | claimfit fit` answers no question about a cluster that was never read."""
+    for text in (b"", b" \n"):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text)))
+        assert main(["fit", MODEL, "--cluster", "-"]) == 2
+        assert "error FIL106: standard input: empty" in capsys.readouterr().err
 
 
 def test_model_that_embeds_is_judged_by_memory(capsys: pytest.CaptureFixture[str]) -> None:

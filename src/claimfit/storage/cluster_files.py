@@ -25,12 +25,11 @@ def read_cluster(source: str, stdin: BinaryIO, *, everything: bool = False) -> O
     With `everything` taint rules, pods, workloads and quotas are read too, not only counted.
 
     Raises `InputError`: FIL101 cannot be read, FIL102 too large, FIL103 a folder without manifests,
-    FIL104 no such sample; and what `claimfit.dra.reading` raises for the content.
+    FIL104 no such sample, FIL106 empty; and what `claimfit.dra.reading` raises for the content.
     """
     if source == "-":
-        return read_objects(
-            _bounded(stdin, "standard input"), "standard input", everything=everything
-        )
+        text = _something(_bounded(stdin, "standard input"), "standard input")
+        return read_objects(text, "standard input", everything=everything)
     if source.startswith(_SAMPLE):
         return _file(_sample(source.removeprefix(_SAMPLE)), source, everything=everything)
     path = Path(source)
@@ -54,7 +53,9 @@ def _sample(name: str) -> Path:
 
 
 def _folder(folder: Path, *, everything: bool) -> Objects:
-    files = sorted(item for item in folder.rglob("*") if item.suffix in _SUFFIXES)
+    files = sorted(
+        item for item in folder.rglob("*") if item.suffix in _SUFFIXES and not item.is_dir()
+    )
     if not files:
         raise InputError(
             "FIL103",
@@ -71,7 +72,8 @@ def _folder(folder: Path, *, everything: bool) -> Objects:
 def _file(path: Path, place: str, *, everything: bool) -> Objects:
     try:
         with path.open("rb") as stream:
-            return read_objects(_bounded(stream, place), place, everything=everything)
+            text = _something(_bounded(stream, place), place)
+            return read_objects(text, place, everything=everything)
     except OSError as error:
         raise InputError(
             "FIL101",
@@ -89,5 +91,18 @@ def _bounded(stream: BinaryIO, place: str) -> bytes:
             f"larger than {MAXIMUM_BYTES >> 20} MiB",
             place=place,
             fix="leave out what is not needed: slices, nodes, classes and claims are read",
+        )
+    return text
+
+
+def _something(text: bytes, place: str) -> bytes:
+    """Return `text`; raise FIL106 if it is blank, which is no cluster without devices."""
+    if not text or text.isspace():
+        raise InputError(
+            "FIL106",
+            "empty: there is not even a list of objects",
+            place=place,
+            expected="what kubectl get -o json prints",
+            fix="see what the command that was to write it says",
         )
     return text

@@ -229,8 +229,8 @@ class _Generator:
         return slices
 
     def _pool(self, index: int) -> list[dict[str, Any]]:
-        driver = self.random.choice(DRIVERS)
-        name = NODE if self.chance(60) else f"pool-{index}"
+        driver = self.random.choice(DRIVERS) if index != 1 else DRIVERS[1]
+        name = NODE if self.chance(88) else f"pool-{index}"
         place: dict[str, Any] = {"nodeName": NODE}
         roll = self.random.random()
         if roll < 0.15:
@@ -253,7 +253,8 @@ class _Generator:
     ) -> list[dict[str, Any]]:
         wide = self.chance(5, "many devices")
         parts = 1 if wide or not self.chance(35, "several slices") else 2
-        counters = self.chance(25, "counters")
+        # Where one driver has partitions another has them too: their counters may be mixed up.
+        counters = self.chance(85 if "counters" in self.tags else 20, "counters")
         slices: list[dict[str, Any]] = []
         for part in range(parts):
             number = self.random.randint(17, 36) if wide else self._few((15, 25, 25, 20, 15))
@@ -303,8 +304,8 @@ class _Generator:
             {
                 "name": f"board-{board}",
                 "counters": {
-                    "memory": {"value": f"{self.random.choice((4, 8, 12))}Gi"},
-                    "slots": {"value": str(self.random.randint(2, 6))},
+                    "memory": {"value": f"{self.random.choice((4, 4, 8))}Gi"},
+                    "slots": {"value": str(self.random.randint(2, 4))},
                 },
             }
             for board in range(2)
@@ -398,7 +399,7 @@ class _Generator:
             effects = ("NoSchedule", "NoExecute", "None")
             device["taints"] = [
                 {
-                    "key": self.random.choice(("bad", "hot")),
+                    "key": self.random.choice(("bad", "bad", "hot")),
                     "value": self.random.choice(("1", "2")),
                     "effect": self.random.choice(effects),
                 }
@@ -446,6 +447,10 @@ class _Generator:
         device["capacity"] = {"memory": memory}
         if self.chance(30):
             device["capacity"]["links"] = {"value": "4", "requestPolicy": {"default": "1"}}
+        elif self.minor >= 37 and self.chance(40, "fractional range"):
+            steps = {"min": "500m", "step": "250m", "max": "2"}
+            policy = {"default": "500m", "validRange": steps}
+            device["capacity"]["links"] = {"value": "2", "requestPolicy": policy}
 
     # classes and claims
 
@@ -525,12 +530,15 @@ class _Generator:
             body |= self._selecting(*texts)
         if not sub and self.chance(7, "administrators"):
             body["adminAccess"] = True
-        if self.chance(15, "tolerations"):
+        if self.chance(22, "tolerations"):
             body["tolerations"] = [self._toleration()]
-        known = self.features["ConsumableCapacity"] or self.chance(5)
+        known = self.features["ConsumableCapacity"] or self.chance(40)
         if known and self.chance(22, "capacity requests"):
             amounts = ("500Mi", "1Gi", "1.5Gi", "3Gi", "5Gi", "7Gi")
-            body["capacity"] = {"requests": {"memory": self.random.choice(amounts)}}
+            asked = {"memory": self.random.choice(amounts)}
+            if self.minor >= 37 and self.chance(25):
+                asked = {"links": self.random.choice(("600m", "1", "1100m"))}
+            body["capacity"] = {"requests": asked}
         return body
 
     def _class_name(self) -> str:
@@ -549,7 +557,7 @@ class _Generator:
     def _toleration(self) -> dict[str, Any]:
         toleration: dict[str, Any] = {"operator": self.random.choice(("Exists", "Equal"))}
         if self.chance(80):
-            toleration["key"] = self.random.choice(("bad", "hot"))
+            toleration["key"] = self.random.choice(("bad", "bad", "hot"))
         elif toleration["operator"] == "Equal":
             toleration["operator"] = "Exists"
         if toleration["operator"] == "Equal":

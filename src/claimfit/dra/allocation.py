@@ -20,7 +20,8 @@ from claimfit.dra.allocator.requests import MOST_RESULTS, ClaimRequests, claim_t
 from claimfit.dra.allocator.results import allocation
 from claimfit.dra.allocator.search import BudgetSpent, Plan, Search
 from claimfit.dra.allocator.selectors import Selectors
-from claimfit.dra.allocator.state import AllocatedState
+from claimfit.dra.allocator.state import AllocatedState, allocated_state
+from claimfit.dra.allocator.taints import with_taint_rules
 from claimfit.dra.pools import Slices, gather
 from claimfit.dra.verdict import Verdict
 from claimfit.errors import InputError, RequestError
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from claimfit.dra.objects import (
         AllocationResult,
         DeviceClass,
+        DeviceTaintRule,
         Node,
         ResourceClaim,
         ResourceSlice,
@@ -97,14 +99,23 @@ class Allocator:
         profile: Profile,
         slices: Iterable[ResourceSlice],
         classes: Iterable[DeviceClass],
-        evaluate: Evaluator,
-        state: AllocatedState | None = None,
+        allocated: Iterable[ResourceClaim] = (),
         *,
+        taint_rules: Iterable[DeviceTaintRule] = (),
         budget: int = BUDGET_STEPS,
     ) -> Allocator:
-        """Return an allocator with the rules of a Kubernetes version and its gates."""
-        rules = behaviour(profile.minor, features_of(profile))
-        return cls(rules, slices, classes, evaluate, state, budget=budget)
+        """Return an allocator as kube-scheduler of `profile` has it.
+
+        `allocated` are claims with what they hold; `taint_rules` count where their gate is on.
+        """
+        from claimfit.dra.allocator.expressions import cel_evaluator
+
+        features = features_of(profile)
+        if profile.enabled("DRADeviceTaintRules"):
+            slices = with_taint_rules(slices, taint_rules)
+        state = allocated_state(allocated, shares=features.consumable_capacity)
+        rules = behaviour(profile.minor, features)
+        return cls(rules, slices, classes, cel_evaluator(profile), state, budget=budget)
 
     def decide(self, node: Node, claims: Sequence[ResourceClaim]) -> Verdict:
         """Return what becomes of `claims`, which have no allocation yet, on `node`.

@@ -348,3 +348,22 @@ def test_a_url_in_a_file_is_never_fetched() -> None:
 
     assert isinstance(found, Refused)
     assert asked == []
+
+
+def test_removal_as_json(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`--remove -o json` answers in JSON like the rest of the verb."""
+    main(["calibrate", write(home, llama_bench())])
+    capsys.readouterr()
+
+    assert main(["calibrate", "--remove", "nvidia-rtx-4080", "-o", "json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert (answer["device"], answer["removed"], answer["remain"]) == ("nvidia-rtx-4080", 1, 0)
+
+
+@pytest.mark.parametrize(
+    "flags", [["x.json", "--list"], ["x.json", "--remove", "L40S"], ["--list", "--remove", "L40S"]]
+)
+def test_only_one_thing_is_asked_for(flags: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """A file beside --list or --remove would not be read: that is said, not done."""
+    assert main(["calibrate", *flags]) == 2
+    assert "exclude each other" in capsys.readouterr().err

@@ -58,13 +58,14 @@ def calibration_path(given: str = "") -> Path:
 def run(arguments: list[str]) -> int:
     """Run ``claimfit calibrate`` and return its exit code."""
     options = _parser().read(arguments)
+    _refuse_two_answers(options)
     path = calibration_path(options.calibration)
     stored = user_calibration(options.calibration, os.environ) if path.exists() else None
     known = stored or Calibration()
     if options.list:
         return _list(known, path, options.output)
     if options.remove:
-        return _remove(known, options.remove, path, dry_run=options.dry_run)
+        return _remove(known, options.remove, path, options.output, dry_run=options.dry_run)
     if not options.files:
         raise UsageError(
             "CAL010",
@@ -85,6 +86,21 @@ def run(arguments: list[str]) -> int:
     else:
         _print_text(taken, refused, merged, path, dry_run=options.dry_run)
     return 0 if taken else 1
+
+
+def _refuse_two_answers(options: argparse.Namespace) -> None:
+    """Raise `UsageError` CLI001 unless one thing is asked for: to learn, to list or to forget."""
+    asked = [
+        name
+        for name, given in (
+            ("FILE", options.files),
+            ("--list", options.list),
+            ("--remove", options.remove),
+        )
+        if given
+    ]
+    if len(asked) > 1:
+        raise UsageError("CLI001", f"{' and '.join(asked)} exclude each other", fix="give one")
 
 
 def _parser() -> Parser:
@@ -209,7 +225,7 @@ def _list(known: Calibration, path: Path, output: str) -> int:
     return 0
 
 
-def _remove(known: Calibration, name: str, path: Path, *, dry_run: bool) -> int:
+def _remove(known: Calibration, name: str, path: Path, output: str, *, dry_run: bool) -> int:
     from claimfit.hardware.accelerators import accelerator
 
     device = name if name in known.devices else accelerator(name).id
@@ -225,8 +241,21 @@ def _remove(known: Calibration, name: str, path: Path, *, dry_run: bool) -> int:
     gone = len(known.observations) - len(kept.observations)
     if not dry_run:
         _write(path, dump_calibration(kept))
+    remain = len(kept.observations)
+    if output == "json":
+        document = {
+            "schemaVersion": _SCHEMA,
+            "file": str(path),
+            "device": device,
+            "removed": gone,
+            "remain": remain,
+            "written": not dry_run,
+        }
+        sys.stdout.write(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
+        return 0
     verb = "Would forget" if dry_run else "Forgot"
-    sys.stdout.write(f"{verb} {_rows(gone)} of {device}; {len(kept.observations)} remain.\n")
+    left = f"{remain} {'remains' if remain == 1 else 'remain'}"
+    sys.stdout.write(f"{verb} {_rows(gone)} of {device}; {left}.\n")
     return 0
 
 
@@ -245,10 +274,12 @@ def _print_text(
         _print_table(
             Calibration(tuple(item for item in merged.observations if item.device in touched))
         )
-        where = "would go to" if dry_run else "are in"
+        are = "is in" if len(merged.observations) == 1 else "are in"
+        where = "would go to" if dry_run else are
         sys.stdout.write(f"\n{_rows(len(merged.observations))} {where} {path}\n")
     else:
-        sys.stdout.write(f"Nothing usable: all {_rows(len(refused))} refused.\n")
+        every = "the only" if len(refused) == 1 else "all"
+        sys.stdout.write(f"Nothing usable: {every} {_rows(len(refused))} refused.\n")
     if refused:
         sys.stdout.write("\nrefused\n")
         for reason, places in _by_reason(refused):

@@ -8,11 +8,12 @@ UV := $(shell command -v uv 2>/dev/null)
 export UV_PYTHON_DOWNLOADS := never
 export UV_PYTHON := $(shell $(PYTHON) -c 'import sys; print(sys.executable)')
 
-.PHONY: help demo test lint types contracts unit bench accuracy format build clean
+.PHONY: help demo test cluster lint types contracts unit bench accuracy format build clean
 
 help:
 	@echo "make demo    size a model, write its claim, see the devices of a sample cluster that fit it"
 	@echo "make test    lint, types, import contracts and all tests (what CI runs)"
+	@echo "make cluster a throw-away Kubernetes for trials by hand, sample loaded (SAMPLE=mixed)"
 	@echo "make lint    ruff, mypy and the import contracts only"
 	@echo "make bench   the four speed ratios against their peers"
 	@echo "make accuracy  cross-validation of memory and speed; rewrites docs/accuracy*.md"
@@ -63,6 +64,10 @@ lint: $(VENV)/.dev
 test: lint
 	$(BIN)/python tests/support/kubernetes_build.py
 	$(BIN)/pytest --numprocesses 2 --dist loadgroup
+
+SAMPLE ?= mixed
+cluster: $(VENV)/.core
+	@PYTHONPATH=tests $(BIN)/python -m support.throwaway_cluster $(SAMPLE)
 
 format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .

@@ -22,8 +22,7 @@ from support.control_plane import ControlPlane, api_server, scheduling
 __all__ = ["main"]
 
 
-def _started(plane: ControlPlane, sample: str) -> str:
-    kubectl = kubernetes_build.program("kubectl", plane.version)
+def _started(plane: ControlPlane, sample: str, kubectl: Path) -> str:
     return f"""\
 Kubernetes {plane.version}, sample {sample}, on {plane.url}
   export KUBECONFIG={plane.kubeconfig_path}
@@ -48,6 +47,7 @@ def main(arguments: list[str]) -> int:
         return 3
     signal.signal(signal.SIGTERM, _stop)
     version = kubernetes_build.chosen_version()
+    kubectl = kubernetes_build.program("kubectl", version)
     gates = os.environ.get("CLAIMFIT_FEATURE_GATES", "")
     objects = [] if sample == "none" else sample_objects(sample)
     try:
@@ -57,7 +57,7 @@ def main(arguments: list[str]) -> int:
             scheduling(plane, gates),
         ):
             load(plane, objects)
-            sys.stdout.write(_started(plane, sample))
+            sys.stdout.write(_started(plane, sample, kubectl))
             sys.stdout.flush()
             threading.Event().wait()
     except KeyboardInterrupt:

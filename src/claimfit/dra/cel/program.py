@@ -13,10 +13,11 @@ from claimfit.dra.cel.checker import check
 from claimfit.dra.cel.device_view import DeviceView, UnusableDeviceError
 from claimfit.dra.cel.environment import environment
 from claimfit.dra.cel.evaluator import Evaluator
+from claimfit.dra.cel.likeness import class_key
 from claimfit.dra.cel.meter import COST_LIMIT
 from claimfit.dra.cel.metered import Plan
 from claimfit.dra.cel.parser import parse
-from claimfit.dra.cel.reads import EVERYTHING, reads
+from claimfit.dra.cel.reads import reads
 from claimfit.dra.cel.source import Source, display
 from claimfit.dra.cel.static_cost import static_cost
 from claimfit.dra.cel.validators import validate
@@ -24,14 +25,11 @@ from claimfit.dra.cel.values import MISSING, EvalError, Optional, Panic, PlanErr
 from claimfit.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from claimfit.dra.cel.environment import Environment
-    from claimfit.dra.cel.reads import Read
     from claimfit.dra.cel.source import Issue
     from claimfit.dra.cel.syntax import Node
     from claimfit.dra.cel.values import Value
-    from claimfit.dra.objects import Device, DeviceAttribute
+    from claimfit.dra.objects import Device
     from claimfit.dra.profile import Profile
 
 __all__ = [
@@ -104,6 +102,7 @@ class Program:
         "_evaluator",
         "_key",
         "_plan",
+        "_versions",
         "environment",
         "expression",
         "lists",
@@ -124,8 +123,9 @@ class Program:
         self._evaluator = Evaluator(tree, found)
         self.max_cost = static_cost(tree, found)
         self.reads = reads(tree)
-        self._key = _key(self.reads, lists=lists)
+        self._key = class_key(self.reads, lists=lists)
         self._answers: dict[object, Result] = {}
+        self._versions: set[str] = set()
 
     @property
     def too_complex(self) -> bool:
@@ -135,7 +135,12 @@ class Program:
     def evaluate(self, device: Device, driver: str) -> Result:
         """Return what the selector says about `device` of `driver`."""
         for attribute in device.attributes.values():
-            if attribute.string is None and attribute.integer is None and attribute.boolean is None:
+            if (
+                attribute.string is None
+                and attribute.integer is None
+                and attribute.boolean is None
+                and attribute.version not in self._versions
+            ):
                 return self._checked(device, driver)
         return self._answer(device, driver)
 
@@ -145,6 +150,9 @@ class Program:
             DeviceView(device, driver, lists=self.lists).check()
         except UnusableDeviceError as problem:
             return Result(matches=False, error=problem.message)
+        if len(self._versions) < _MOST_CLASSES:
+            versions = (attribute.version for attribute in device.attributes.values())
+            self._versions.update(version for version in versions if version is not None)
         return self._answer(device, driver)
 
     def _answer(self, device: Device, driver: str) -> Result:
@@ -263,74 +271,4 @@ def _is_condition(tree: Node, found: Environment, profile: Profile) -> bool:
         return kind in {"bool", found.attribute.kind}
     return kind in {"bool", "any"} or (
         kind == "dyn" and profile.enabled("DRAListTypeAttributes") and profile.minor >= 36
-    )
-
-
-# --- classes of like devices ----------------------------------------------------------------------
-
-
-def _key(found: tuple[Read, ...], *, lists: bool) -> Callable[[Device, str], object] | None:
-    """Return a function from a device to what tells it from others; None when all of it counts."""
-    if EVERYTHING in found or any(not read.domain for read in found if read.kind in _MAPS):
-        return None
-    if any(not read.name for read in found if read.kind in _MAPS):
-        return None
-    driver = any(read.kind in {"driver", *_MAPS} for read in found)
-    shared = any(read.kind == "shared" for read in found)
-    attributes = [
-        (read.domain, read.name, f"{read.domain}/{read.name}")
-        for read in found
-        if read.kind == "attributes"
-    ]
-    capacities = [
-        (read.domain, read.name, f"{read.domain}/{read.name}")
-        for read in found
-        if read.kind == "capacity"
-    ]
-
-    def key(device: Device, name: str) -> object:
-        values: list[object] = [name] if driver else []
-        if shared:
-            values.append(bool(device.allow_multiple_allocations))
-        have = device.attributes
-        for domain, short, qualified in attributes:
-            attribute = have.get(short) if domain == name else None
-            if attribute is None:
-                attribute = have.get(qualified)
-            values.append(None if attribute is None else _mark(attribute, lists=lists))
-        amounts = device.capacity
-        for domain, short, qualified in capacities:
-            amount = amounts.get(short) if domain == name else None
-            if amount is None:
-                amount = amounts.get(qualified)
-            values.append(None if amount is None else str(amount.value))
-        return tuple(values)
-
-    return key
-
-
-_MAPS: Final = frozenset(("attributes", "capacity"))
-_TRUE: Final = object()
-_FALSE: Final = object()
-
-
-def _mark(attribute: DeviceAttribute, *, lists: bool) -> object:
-    """Return what tells the attribute's value from others, of other types too."""
-    if attribute.string is not None and not lists:
-        return attribute.string
-    if attribute.boolean is not None and not lists:
-        return _TRUE if attribute.boolean else _FALSE
-    if attribute.integer is not None and not lists:
-        return attribute.integer
-    return _full_mark(attribute)
-
-
-def _full_mark(attribute: DeviceAttribute) -> object:
-    parts = (attribute.integers, attribute.booleans, attribute.strings, attribute.versions)
-    return (
-        attribute.string,
-        attribute.integer,
-        attribute.boolean,
-        attribute.version,
-        *(None if part is None else (tuple(map(type, part)), tuple(part)) for part in parts),
     )

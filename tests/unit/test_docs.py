@@ -157,3 +157,23 @@ def test_links_lead_to_files() -> None:
         for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text(encoding="utf-8")):
             if "://" not in target:
                 assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+@pytest.mark.parametrize(
+    ("verb", "pages"),
+    [
+        ("claim", ["claim"]),
+        ("fit", ["fit", "claim"]),
+        ("models", ["models", "claim"]),
+        ("calibrate", ["calibrate", "claim"]),
+    ],
+)
+def test_every_flag_of_help_is_documented(verb: str, pages: list[str], folder: Path) -> None:
+    """A flag that --help names stands on the page of its verb or in the table of shared flags."""
+    text = "".join((ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8") for page in pages)
+    usage = run(f"claimfit {verb} --help", folder, folder).partition("\n\n")[0]
+
+    flags = set(re.findall(r"--[a-z][a-z-]+", usage))
+    missing = {flag for flag in flags if not re.search(rf"`[^`\n]*{flag}\b(?!-)[^`\n]*`", text)}
+    assert len(flags) > 2
+    assert not missing

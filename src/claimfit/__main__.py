@@ -20,6 +20,10 @@ VERBS: Final[dict[str, tuple[str, str]]] = {
     "claim": ("claimfit.cli.claim:run", "size a model and write the ResourceClaim that fits it"),
     "fit": ("claimfit.cli.fit:run", "where a model fits: on a cluster or on known accelerators"),
     "models": ("claimfit.cli.models:run", "the models claimfit knows, and where each fact is from"),
+    "explain": (
+        "claimfit.cli.explain:run",
+        "why a pod or a claim gets its devices or not, and what would change it",
+    ),
     "lint": ("claimfit.cli.lint:run", "what is wrong with claims and pods before they are applied"),
     "calibrate": ("claimfit.cli.calibrate:run", "teach claimfit the speed of your own devices"),
 }

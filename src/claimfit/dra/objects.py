@@ -456,10 +456,17 @@ class NodeSpec(_Object, frozen=True):
     taints: list[NodeTaint] = []
 
 
+class NodeInfo(_Object, frozen=True):
+    """What runs on the node."""
+
+    kubelet_version: str = ""
+
+
 class NodeStatus(_Object, frozen=True):
-    """What the node has to give."""
+    """What the node has to give, and the version it runs."""
 
     allocatable: dict[str, Quantity] = {}
+    node_info: NodeInfo = NodeInfo()
 
 
 class Node(_Object, frozen=True, tag_field="kind", tag="Node"):

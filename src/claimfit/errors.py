@@ -10,13 +10,13 @@
     │   ├── HardwareError       unknown accelerator, driver or driver file (HWD, DRV)
     │   └── SizingError         numbers that make no serving plan (SIZ...)
     ├── RefusedError            exit 1: a well-formed question whose answer is no
-    │   ├── NotSatisfiableError nothing that is published fits (FIT...)
+    │   ├── NotSatisfiableError nothing that is published fits (CLM...)
     │   └── InexpressibleError  the target driver publishes nothing to ask it with (CLM...)
-    └── EnvironmentFailure      exit 3: cluster, network or machine (ENV...)
+    └── EnvironmentFailure      exit 3: cluster, network or machine (ENV, NET)
 
 An error carries a stable code (three letters for the layer, three digits), the place, what was
 found, what was expected and the fix. `claimfit.cli.failures` turns it into text, JSON and an exit
-code; nothing else does. `docs/errors.md` lists every code, which a test proves.
+code; nothing else does. `docs/errors/` lists every code, a page for each prefix; a test proves it.
 
 Why one module: a caller who wants to catch "anything claimfit refuses" imports one name, and no
 layer needs to import another to raise its error.

@@ -548,7 +548,7 @@ class _Generator:
         return self.random.choices(names, weights)[0]
 
     def _expression(self) -> str:
-        if self.chance(5, "selector that does not compile"):
+        if self.chance(7, "selector that does not compile"):
             return "device.nope"
         if self.chance(6 if self.lean else 20, "unguarded selectors"):
             return self.random.choice(UNGUARDED)

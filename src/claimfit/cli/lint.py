@@ -32,7 +32,7 @@ _EPILOG = """examples
 
 def run(argv: list[str]) -> int:
     """Lint files; 0 when nothing is an error, 1 when something is."""
-    arguments = _parser().parse_args(argv)
+    arguments = _parser().read(argv)
     if arguments.fix and arguments.output != "text":
         raise UsageError("CLI001", "--fix and -o exclude each other", fix="fix first, then lint")
     if arguments.cluster == _STDIN and _STDIN in arguments.files:
@@ -44,12 +44,16 @@ def run(argv: list[str]) -> int:
     context = _context(arguments)
     texts = dict(_read(name) for name in _names(arguments.files))
     documents = {name: read_documents(text, name) for name, text in texts.items()}
+    output = sys.stdout
     if arguments.fix:
         fixed = _fix(texts, documents, context)
         lint_report.write_fixed(fixed)
         documents = {name: read_documents(text, name) for name, text in texts.items()}
+        if _STDIN in texts:  # the fixed text is the result; the findings are remarks about it
+            sys.stdout.write(texts[_STDIN])
+            output = sys.stderr
     findings = lint([item for group in documents.values() for item in group], context)
-    lint_report.write(findings, len(texts), arguments.output, context.profile)
+    lint_report.write(findings, len(texts), arguments.output, context.profile, output)
     return 1 if any(finding.severity == "error" for finding in findings) else 0
 
 
@@ -160,15 +164,13 @@ def _fix(
         done += fixed.fixed
         if fixed.text != text:
             texts[name] = fixed.text
-            _write(name, fixed.text)
+            if name != _STDIN:
+                _write(name, fixed.text)
     return done
 
 
 def _write(name: str, text: str) -> None:
-    """Replace a file whole, or not at all; the text that came from standard input is printed."""
-    if name == _STDIN:
-        sys.stdout.write(text)
-        return
+    """Replace a file whole, or not at all."""
     import os
     import tempfile
 

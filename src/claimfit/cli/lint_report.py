@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Final
 from claimfit._version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
+    from typing import TextIO
 
     from claimfit.diagnose.lint import Finding
     from claimfit.dra.profile import Profile
@@ -18,6 +19,7 @@ __all__ = ["LINT_SCHEMA", "write", "write_fixed"]
 
 LINT_SCHEMA: Final = "claimfit.dev/lint/v1"
 
+_INDENT: Final = "    "
 _SEVERITIES: Final = ("error", "warning", "info")
 _SARIF_LEVELS: Final = {"error": "error", "warning": "warning", "info": "note"}
 _GITHUB_LEVELS: Final = {"error": "error", "warning": "warning", "info": "notice"}
@@ -25,17 +27,18 @@ _GITHUB_ESCAPES: Final = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
 _GITHUB_PROPERTY_ESCAPES: Final = {":": "%3A", ",": "%2C"}
 
 
-def write(findings: Sequence[Finding], files: int, form: str, profile: Profile) -> None:
-    """Write `findings` of `files` files to stdout in `form`: text, json, sarif or github."""
+def write(
+    findings: Sequence[Finding], files: int, form: str, profile: Profile, output: TextIO
+) -> None:
+    """Write `findings` of `files` files to `output` in `form`: text, json, sarif or github."""
     if form == "json":
-        _write_json(_as_json(findings, files, profile))
+        output.write(_json_text(_as_json(findings, files, profile)))
     elif form == "sarif":
-        _write_json(_as_sarif(findings))
+        output.write(_json_text(_as_sarif(findings)))
     elif form == "github":
-        for finding in findings:
-            sys.stdout.write(_as_annotation(finding) + "\n")
+        output.write("".join(_as_annotation(finding) + "\n" for finding in findings))
     else:
-        _write_text(findings, files)
+        output.write("".join(_text_lines(findings, files)))
 
 
 def write_fixed(fixed: Sequence[Finding]) -> None:
@@ -48,18 +51,15 @@ def write_fixed(fixed: Sequence[Finding]) -> None:
 # --- text -----------------------------------------------------------------------------------------
 
 
-def _write_text(findings: Sequence[Finding], files: int) -> None:
+def _text_lines(findings: Sequence[Finding], files: int) -> Iterator[str]:
     for finding in findings:
-        head = f"{finding.place}:{finding.line}:{finding.column} "
-        head += f"{finding.severity:<8} {finding.code}  "
-        sys.stdout.write(f"{head}{finding.message}\n")
-        indent = "    "
+        where = f"{finding.place}:{finding.line}:{finding.column}"
+        yield f"{where} {finding.severity:<8} {finding.code}  {finding.message}\n"
         if finding.excerpt:
-            sys.stdout.write(f"{indent}{finding.excerpt}\n")
-            sys.stdout.write(f"{indent}{' ' * finding.excerpt_column}^\n")
+            yield f"{_INDENT}{finding.excerpt}\n{_INDENT}{' ' * finding.excerpt_column}^\n"
         if finding.fix:
-            sys.stdout.write(f"{indent}fix  {finding.fix}\n")
-    sys.stdout.write(_summary(findings, files) + "\n")
+            yield f"{_INDENT}fix  {finding.fix}\n"
+    yield _summary(findings, files) + "\n"
 
 
 def _summary(findings: Sequence[Finding], files: int) -> str:
@@ -80,8 +80,8 @@ def _summary(findings: Sequence[Finding], files: int) -> str:
 # --- JSON, SARIF ----------------------------------------------------------------------------------
 
 
-def _write_json(document: object) -> None:
-    sys.stdout.write(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
+def _json_text(document: object) -> str:
+    return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
 
 
 def _as_json(findings: Sequence[Finding], files: int, profile: Profile) -> dict[str, object]:

@@ -50,7 +50,7 @@ def _check_values(policy: Part, default: Quantity, most: Quantity, report: Repor
             report.invalid((*path, index + 1), str(values[index + 1]), detail)
     if len(values) > MOST_VALUES:
         report.too_many(path, len(values), MOST_VALUES)
-        return
+        values = []  # the server looks at none of them, so that the default is not among them
     seen = set()
     for index, value in enumerate(values):
         if value > most:

@@ -10,6 +10,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Final
 
+from claimfit.diagnose.lint.finding import NULL
 from claimfit.diagnose.lint.names import (
     c_identifier,
     driver_name,
@@ -142,7 +143,7 @@ def _check_request(request: Part, report: Report) -> None:
         return
     exact, alternatives = request.has("exactly"), request.count("firstAvailable") > 0
     if exact and alternatives:
-        report.invalid(request.path, "", f"{_ONE_REQUEST}, but multiple fields are set")
+        report.invalid(request.path, NULL, f"{_ONE_REQUEST}, but multiple fields are set")
     elif alternatives:
         _check_alternatives(request, report)
     elif exact:
@@ -287,20 +288,23 @@ def _check_full_name(constraint: Part, field: str, report: Report) -> None:
         report.invalid(path, name, detail)
 
 
-def check_qualified_name(name: str, path: Path, report: Report) -> None:
-    """Report what keeps `name` from naming an attribute or capacity, with or without a domain."""
+def check_qualified_name(name: str, path: Path, report: Report, *, key: str | None = None) -> None:
+    """Report what keeps `name` from naming an attribute or capacity, with or without a domain.
+
+    With `key` the name is that key of the map at `path`.
+    """
     domain, slash, identifier = name.rpartition("/")
     if name.count("/") > 1:
         return  # the server lets this pass (a known gap in its validation)
     if slash and not domain:
-        report.invalid(path, "", "the domain must not be empty")
+        report.invalid(path, "", "the domain must not be empty", key=key)
     elif slash:
-        check_driver(domain, path, report)
+        check_driver(domain, path, report, key=key)
     if slash and not identifier:
-        report.invalid(path, "", "the name must not be empty")
+        report.invalid(path, "", "the name must not be empty", key=key)
         return
     if length(identifier) > LONGEST_IDENTIFIER:
-        report.too_long(path, LONGEST_IDENTIFIER)
+        report.too_long(path, LONGEST_IDENTIFIER, key=key)
     for problem in c_identifier(identifier):
         meant = re.sub(r"\W", "_", identifier, flags=re.ASCII)
         hint = f": {meant}" if not c_identifier(meant) else ""
@@ -310,18 +314,19 @@ def check_qualified_name(name: str, path: Path, report: Report) -> None:
             problem,
             fix=f"letters, digits and underscore, no leading digit{hint} (counters, unlike "
             "attributes and capacities, may contain hyphens)",
+            key=key,
         )
 
 
-def check_driver(name: str, path: Path, report: Report) -> None:
+def check_driver(name: str, path: Path, report: Report, *, key: str | None = None) -> None:
     """Report what keeps `name` from being the name of a driver."""
     if not name:
-        report.required(path)
+        report.required(path, key=key)
         return
     if length(name) > LONGEST_DOMAIN:
-        report.too_long(path, LONGEST_DOMAIN)
+        report.too_long(path, LONGEST_DOMAIN, key=key)
     for problem in driver_name(name):
-        report.invalid(path, name, problem)
+        report.invalid(path, name, problem, key=key)
 
 
 def _check_references(part: Part, names: dict[str, set[str]], report: Report) -> None:

@@ -20,6 +20,8 @@ __all__ = ["check"]
 
 MOST_DEVICES: Final = 32
 _LONGEST_NAME: Final = 63
+_MISSPELT: Final = 0.85
+"""Likeness from which a class that nobody described is rather a known one misspelt."""
 _SHOWN: Final = 6
 
 
@@ -50,7 +52,8 @@ def _check_class(checked: Checked, request: Part, world: World, context: Context
     near = get_close_matches(name[:_LONGEST_NAME], present or installed, 3, 0.6)
     path = request.at("deviceClassName")
     if context.cluster is None and not (world.snapshot and present):
-        if near and name not in installed and near[0] != name:
+        near = get_close_matches(name[:_LONGEST_NAME], installed, 3, _MISSPELT)
+        if near and name not in installed:  # else a class of the user's own
             checked.report.add(
                 "LNT030",
                 "warning",
@@ -98,7 +101,7 @@ def _least(devices: Part) -> int:
 
 def _check_limit(checked: Checked, devices: Part) -> None:
     least = _least(devices)
-    if least > MOST_DEVICES:
+    if least > MOST_DEVICES >= devices.count("requests"):
         checked.report.add(
             "LNT031",
             "error",

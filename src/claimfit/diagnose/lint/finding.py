@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from claimfit.diagnose.lint.edits import replace_scalar
@@ -14,13 +15,16 @@ if TYPE_CHECKING:
     from claimfit.diagnose.lint.paths import Path
     from claimfit.dra.profile import Profile
 
-__all__ = ["REFUSALS", "Finding", "Report", "Severity"]
+__all__ = ["NULL", "REFUSALS", "Finding", "Report", "Severity"]
 
 Severity = Literal["error", "warning", "info"]
 """error: the API server refuses it, or it can never work. warning: it works less often or otherwise
 than it reads. info: worth knowing."""
 
 _LONGEST_MESSAGE = 2000
+
+NULL = object()
+"""Stands for Go's nil where a message shows it as the bad value."""
 
 REFUSALS = frozenset(
     {
@@ -149,20 +153,27 @@ class Report:
         value: object = None,
         fix: str = "",
         edits: tuple[Edit, ...] = (),
+        key: str | None = None,
     ) -> None:
-        """Report what the API server refuses: ``PATH: KIND: VALUE: DETAIL``."""
+        """Report what the API server refuses: ``PATH: KIND: VALUE: DETAIL``.
+
+        With `key` it is about that key of the map at `path`; the server names only the map.
+        """
         shown = "" if value is None else f": {_go_value(value)}"
         tail = f": {detail}" if detail else ""
         message = f"{text_of(path)}: {kind}{shown}{tail}"
-        self.add(code, "error", path, message, fix=fix, edits=edits)
+        place = path if key is None else (*path, key)
+        self.add(code, "error", place, message, fix=fix, edits=edits, at_key=key is not None)
 
-    def required(self, path: Path, detail: str = "") -> None:
+    def required(self, path: Path, detail: str = "", *, key: str | None = None) -> None:
         """Report a value that is missing."""
-        self.refused("LNT003", path, "Required value", detail)
+        self.refused("LNT003", path, "Required value", detail, key=key)
 
-    def invalid(self, path: Path, value: object, detail: str, *, fix: str = "") -> None:
+    def invalid(
+        self, path: Path, value: object, detail: str, *, fix: str = "", key: str | None = None
+    ) -> None:
         """Report a value that breaks a rule."""
-        self.refused("LNT004", path, "Invalid value", detail, value=value, fix=fix)
+        self.refused("LNT004", path, "Invalid value", detail, value=value, fix=fix, key=key)
 
     def duplicate(self, path: Path, value: object) -> None:
         """Report a value that may stand only once."""
@@ -190,9 +201,9 @@ class Report:
         """Report a list or map that is too large."""
         self.refused("LNT008", path, "Too many", f"must have at most {most} items", value=count)
 
-    def too_long(self, path: Path, most: int) -> None:
+    def too_long(self, path: Path, most: int, *, key: str | None = None) -> None:
         """Report a text that is too long."""
-        self.refused("LNT009", path, "Too long", f"may not be more than {most} bytes")
+        self.refused("LNT009", path, "Too long", f"may not be more than {most} bytes", key=key)
 
     def not_found(self, path: Path, value: str, detail: str = "") -> None:
         """Report a name that nothing has."""
@@ -201,8 +212,12 @@ class Report:
 
 def _go_value(value: object) -> str:
     """Return `value` as Go's error messages print it."""
+    if value is NULL:
+        return "null"
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, dict | list):
+        return printable(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
     if isinstance(value, int):
         return str(value)
     return '"' + printable(str(value)).replace("\\", "\\\\").replace('"', '\\"') + '"'

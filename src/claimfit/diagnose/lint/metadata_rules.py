@@ -49,10 +49,10 @@ def check_template_metadata(metadata: Part, report: Report) -> None:
 def _check_labels(metadata: Part, report: Report) -> None:
     for key, value in metadata.entries("labels").items():
         for problem in label_key(key):
-            report.invalid(metadata.at("labels", key), key, problem)
+            report.invalid(metadata.at("labels"), key, problem, key=key)
         if isinstance(value, str):
             for problem in label_value(value):
-                report.invalid(metadata.at("labels", key), value, problem)
+                report.invalid(metadata.at("labels"), value, problem, key=key)
 
 
 def _check_annotations(metadata: Part, report: Report) -> None:
@@ -60,7 +60,7 @@ def _check_annotations(metadata: Part, report: Report) -> None:
     for key, value in metadata.entries("annotations").items():
         size += length(key) + (length(value) if isinstance(value, str) else 0)
         for problem in label_key(key.lower()):
-            report.invalid(metadata.at("annotations", key), key, problem)
+            report.invalid(metadata.at("annotations"), key, problem, key=key)
     if size > _MOST_ANNOTATION_BYTES:
         report.too_long(metadata.at("annotations"), _MOST_ANNOTATION_BYTES)
 

@@ -68,13 +68,14 @@ def length(text: str) -> int:
     return len(text.encode(errors="replace"))
 
 
-def _too_long(text: str, most: int) -> list[str]:
-    return [f"must be no more than {most} bytes"] if length(text) > most else []
+def _too_long(text: str, most: int, unit: str) -> list[str]:
+    """Return the server's complaint; its two validation packages call bytes differently."""
+    return [f"must be no more than {most} {unit}"] if length(text) > most else []
 
 
 def label(name: str) -> list[str]:
     """Return what keeps `name` from being a DNS label."""
-    problems = _too_long(name, LONGEST_LABEL)
+    problems = _too_long(name, LONGEST_LABEL, "characters")
     if not re.fullmatch(_LABEL, name):
         dotted = re.fullmatch(_SUBDOMAIN, name)
         problems.append("must not contain dots" if dotted else _LABEL_TEXT)
@@ -83,7 +84,7 @@ def label(name: str) -> list[str]:
 
 def subdomain(name: str) -> list[str]:
     """Return what keeps `name` from being a DNS subdomain."""
-    problems = _too_long(name, LONGEST_SUBDOMAIN)
+    problems = _too_long(name, LONGEST_SUBDOMAIN, "characters")
     if not re.fullmatch(_SUBDOMAIN, name):
         problems.append(_SUBDOMAIN_TEXT)
     return problems
@@ -114,7 +115,7 @@ def label_key(key: str) -> list[str]:
     if not name:
         problems.append("name part must be non-empty")
     else:
-        problems += [f"name part {text}" for text in _too_long(name, LONGEST_LABEL)]
+        problems += [f"name part {text}" for text in _too_long(name, LONGEST_LABEL, "bytes")]
     if not re.fullmatch(_KEY, name):
         problems.append(f"name part {_KEY_TEXT}")
     return problems
@@ -122,7 +123,7 @@ def label_key(key: str) -> list[str]:
 
 def label_value(value: str) -> list[str]:
     """Return what keeps `value` from being the value of a label."""
-    problems = _too_long(value, LONGEST_LABEL)
+    problems = _too_long(value, LONGEST_LABEL, "bytes")
     if value and not re.fullmatch(_KEY, value):
         problems.append(_VALUE_TEXT)
     return problems

@@ -8,7 +8,7 @@ Path = tuple[str | int, ...]
 """Keys and indexes from the object down."""
 
 _MAPS = frozenset(
-    {"attributes", "capacity", "counters", "annotations", "labels", "matchLabels", "limits"}
+    {"attributes", "capacity", "counters", "annotations", "labels", "limits", "requests"}
 )
 """Fields whose keys are names of the user, written in brackets."""
 
@@ -18,7 +18,8 @@ def text_of(path: Path) -> str:
     text = ""
     before: str | int = ""
     for step in path:
-        if isinstance(step, int) or before in _MAPS or "." in step or "/" in step:
+        struct = before == "capacity" and step == "requests"  # of a request, not of a device
+        if isinstance(step, int) or (before in _MAPS and not struct) or "." in step or "/" in step:
             text += f"[{step}]"
         else:
             text += f".{step}" if text else step

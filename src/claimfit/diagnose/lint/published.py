@@ -201,7 +201,7 @@ def _type_of(attribute: DeviceAttribute) -> str:
 
 
 def _described(attribute: AttributeDescription, driver: str) -> Known:
-    absent = "" if attribute.always else _absence(attribute.trap, attribute.kinds)
+    absent = "" if attribute.always else _absence(attribute.trap)
     examples = (attribute.example,) if attribute.example else ()
     return Known(
         frozenset({attribute.type}),
@@ -213,16 +213,15 @@ def _described(attribute: AttributeDescription, driver: str) -> Known:
 
 
 def _capacity(capacity: CapacityDescription, driver: str) -> Known:
-    absent = "" if capacity.always else _absence(capacity.trap, capacity.kinds)
+    absent = "" if capacity.always else _absence(capacity.trap)
     return Known(
         frozenset(), frozenset({driver}), frozenset(capacity.kinds), absent, (capacity.example,)
     )
 
 
-def _absence(trap: str, kinds: tuple[str, ...]) -> str:
-    if _MAYBE_ABSENT.search(trap):
-        return trap
-    return f"only on devices of kind {', '.join(kinds)}" if kinds else ""
+def _absence(trap: str) -> str:
+    """Return `trap` when it says that a device may lack something."""
+    return trap if _MAYBE_ABSENT.search(trap) else ""
 
 
 def _split(name: str, driver: str) -> tuple[str, str]:

@@ -10,7 +10,7 @@ from claimfit.diagnose.lint.expression_text import ExpressionText
 from claimfit.diagnose.lint.names import length
 from claimfit.diagnose.lint.operators import rewritten_operator
 from claimfit.diagnose.lint.paths import text_of
-from claimfit.dra.cel.program import COST_LIMIT, LONGEST_BYTES
+from claimfit.dra.cel.program import LONGEST_BYTES
 from claimfit.dra.profile import MINORS, Profile
 
 if TYPE_CHECKING:
@@ -108,8 +108,7 @@ def _check_list(
                 "LNT042",
                 "error",
                 path,
-                f"{text_of(path)}: Forbidden: too complex, exceeds cost limit "
-                f"({program.max_cost:,} of {COST_LIMIT:,})",
+                f"{text_of(path)}: Forbidden: too complex, exceeds cost limit",
                 text.position,
                 fix="avoid loops in loops, != on quantities and versions, and type()",
             )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from claimfit.diagnose.lint.capacity_policy import check_policy
 from claimfit.diagnose.lint.claim_rules import check_driver, check_qualified_name, check_taint
+from claimfit.diagnose.lint.finding import NULL
 from claimfit.diagnose.lint.names import (
     label,
     label_key,
@@ -152,7 +153,11 @@ def _check_node_selector(selector: Part, report: Report, *, one_term: bool) -> N
         for requirement in term.parts("matchFields"):
             _check_field_requirement(requirement, report)
     if one_term and count != 1:
-        report.invalid(path, count, "must have exactly one node selector term")
+        report.invalid(path, _raw(path, report), "must have exactly one node selector term")
+
+
+def _raw(path: Path, report: Report) -> object:
+    return report.manifest.at(path) or []
 
 
 def _check_requirement(requirement: Part, report: Report) -> None:
@@ -244,7 +249,7 @@ def _check_device(device: Part, spec: Part, report: Report) -> None:
     elif any(device.has(place) for place in _PLACES[:3]):
         report.invalid(
             device.path,
-            "",
+            NULL,
             "`nodeName`, `nodeSelector` and `allNodes` can only be set if `perDeviceNodeSelection` "
             "is set to true in the ResourceSlice spec",
         )
@@ -268,12 +273,12 @@ def _check_entries(device: Part, report: Report) -> None:
         detail = f"the total number of attribute values must not exceed {MOST_VALUES}"
         report.invalid(device.path, values, detail)
     for name, attribute in attributes.items():
-        check_qualified_name(name, device.at("attributes", name), report)
+        check_qualified_name(name, device.at("attributes"), report, key=name)
         if isinstance(attribute, Part):
             _check_attribute(attribute, report)
     shared = device.flag("allowMultipleAllocations") is True
     for name, item in capacity.items():
-        check_qualified_name(name, device.at("capacity", name), report)
+        check_qualified_name(name, device.at("capacity"), report, key=name)
         policy = item.part("requestPolicy") if isinstance(item, Part) else None
         if policy is None or not isinstance(item, Part):
             continue
@@ -290,7 +295,7 @@ def _check_attribute(attribute: Part, report: Report) -> None:
     for field in given:
         path = attribute.at(field)
         if field in _LISTS and not attribute.count(field):
-            report.invalid(path, "[]", "must not be empty if specified")
+            report.invalid(path, [], "must not be empty if specified")
         texts = attribute.texts(field) if field in _LISTS else [attribute.text(field)]
         for index, text in enumerate(texts):
             item = (*path, index) if field in _LISTS else path
@@ -307,10 +312,10 @@ def _check_binding(device: Part, report: Report) -> None:
     for name, values in zip(names, (conditions, failures), strict=True):
         if len(values) > MOST_BINDING_CONDITIONS:
             report.too_many(device.at(name), len(values), MOST_BINDING_CONDITIONS)
-            continue
         for index, value in enumerate(values):
-            for problem in label_key(value):
-                report.invalid(device.at(name, index), value, problem)
+            if len(values) <= MOST_BINDING_CONDITIONS:
+                for problem in label_key(value):
+                    report.invalid(device.at(name, index), value, problem)
             if value in values[:index]:
                 report.duplicate(device.at(name, index), value)
     for index, value in enumerate(failures):
@@ -319,7 +324,7 @@ def _check_binding(device: Part, report: Report) -> None:
             report.invalid(device.at(names[1], index), value, detail)
     if bool(conditions) != bool(failures):
         missing, given = names if failures else names[::-1]
-        report.invalid(device.at(missing), "[]", f"{missing} are required to use {given}")
+        report.invalid(device.at(missing), NULL, f"{missing} are required to use {given}")
 
 
 def _check_node_resources(device: Part, report: Report) -> None:
@@ -382,7 +387,8 @@ def _check_counters(holders: list[Part], field: str, report: Report) -> None:
             report.too_many(holder.at("counters"), len(counters), MOST_COUNTERS)
         else:
             for counter in counters:
-                _check_label(counter, holder.at("counters", counter), report)
+                for problem in label(counter):
+                    report.invalid(holder.at("counters"), counter, problem, key=counter)
         if name in seen:
             report.duplicate(holder.path, name)
         seen.add(name)

@@ -50,6 +50,11 @@ class ControlPlane(ApiClient):
         self.version = version
 
     @property
+    def minor(self) -> int:
+        """The 36 of v1.36.3."""
+        return int(self.version.split(".")[1])
+
+    @property
     def kubeconfig_path(self) -> Path:
         """Where the kubeconfig is."""
         return self.folder / "kubeconfig"

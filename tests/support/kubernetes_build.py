@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 __all__ = [
-    "CONTROL_PLANE",
     "DEFAULT_VERSION",
     "JUDGED",
+    "PROGRAMS",
     "VERSIONS",
     "BuildError",
     "build_all",
@@ -40,12 +40,14 @@ __all__ = [
 VERSIONS: Final = {"1.34": "v1.34.4", "1.35": "v1.35.4", "1.36": "v1.36.3", "1.37": "v1.37.2"}
 """Minor -> version of the programs; the Go proxy serves `k8s.io/kubernetes` of these."""
 DEFAULT_VERSION: Final = VERSIONS["1.36"]
-CONTROL_PLANE: Final = ("kube-apiserver", "kube-scheduler", "kube-controller-manager")
+PROGRAMS: Final = ("kube-apiserver", "kube-scheduler", "kube-controller-manager", "kubectl")
 JUDGED: Final = {34: "v0.34.13", 35: "v0.35.10", 36: "v0.36.3", 37: "v0.37.2"}
 """The modules that judge each minor."""
 _ETCD: Final = "v3.6.7"
+_MODULE_VERSION: Final = re.compile(r"(k8s\.io/[\w-]+ )v0\.\d+\.\d+")
 _STAGING: Final = re.compile(r"^\s*(k8s\.io/[\w.-]+) v0\.0\.0\s*(?://.*)?$", re.MULTILINE)
 _LIMIT_SECONDS: Final = 40 * 60
+_JUDGES: Final = Path(__file__).parents[1] / "oracle"
 
 
 class BuildError(Exception):
@@ -101,6 +103,20 @@ def judge(sources: Path, minor: int) -> Path:
     return _built(target, module, ".", "-s -w", texts, ["-tags", f"minor{minor}"])
 
 
+def judge(sources: Path, version: str) -> Path:
+    """Return the path of the Go program in `sources`, built with `version` of k8s.io/NAME.
+
+    Its go.mod names one version of those modules, which is replaced; a change of the sources builds
+    it anew.
+    """
+    module = (sources / "go.mod").read_text(encoding="utf-8")
+    module = _MODULE_VERSION.sub(rf"\g<1>{version}", module)
+    texts = {path.name: path.read_text(encoding="utf-8") for path in sorted(sources.glob("*.go"))}
+    digest = hashlib.sha256(json.dumps([module, texts]).encode()).hexdigest()[:12]
+    target = cache() / version / f"{sources.name}-{digest}"
+    return _built(target, module, ".", "-s -w", texts)
+
+
 def _kubernetes_module(version: str) -> str:
     with tempfile.TemporaryDirectory() as folder:
         answer = _go(["mod", "download", "-json", f"k8s.io/kubernetes@{version}"], Path(folder))
@@ -128,6 +144,8 @@ def _built(  # one caller per kind of program
             with tempfile.TemporaryDirectory(dir=target.parent) as folder:
                 work = Path(folder)
                 (work / "go.mod").write_text(module, encoding="utf-8")
+                for name, text in (sources or {}).items():
+                    (work / name).write_text(text, encoding="utf-8")
                 for name, text in (sources or {}).items():
                     (work / name).write_text(text, encoding="utf-8")
                 output = work / "program"
@@ -160,7 +178,7 @@ def build_all(version: str = DEFAULT_VERSION) -> int:
     if go_program() is None:
         sys.stdout.write("no go command: the cluster tests will be skipped\n")
         return 1 if os.environ.get("CLAIMFIT_REQUIRE_CLUSTER") else 0
-    for path in (etcd(), *(program(name, version) for name in CONTROL_PLANE)):
+    for path in (etcd(), *(program(name, version) for name in PROGRAMS)):
         sys.stdout.write(f"built {path.parent.name}/{path.name}\n")
     return 0
 

@@ -17,7 +17,7 @@ from claimfit.dra.allocator.state import AllocatedState
 from claimfit.dra.amounts import nanos_of
 from claimfit.dra.inventory import DeviceId
 from support.allocator_scenarios import Scenario, answer
-from support.kubernetes_build import BuildError, go_program, judge
+from support.kubernetes_build import JUDGED, BuildError, go_program, judge
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -45,7 +45,7 @@ def program(minor: int) -> Path:
             pytest.fail("no go command, and CLAIMFIT_REQUIRE_CLUSTER is set")
         pytest.skip("no go command: the allocator is not judged")
     try:
-        return judge(SOURCES, minor)
+        return judge(SOURCES, JUDGED[minor])
     except BuildError as error:
         if os.environ.get("CLAIMFIT_REQUIRE_CLUSTER"):
             raise

@@ -9,6 +9,7 @@ an interrupted build leaves nothing half done.
 from __future__ import annotations
 
 import fcntl
+import functools
 import hashlib
 import json
 import os
@@ -47,7 +48,8 @@ _ETCD: Final = "v3.6.7"
 _MODULE_VERSION: Final = re.compile(r"(k8s\.io/[\w-]+ )v0\.\d+\.\d+")
 _STAGING: Final = re.compile(r"^\s*(k8s\.io/[\w.-]+) v0\.0\.0\s*(?://.*)?$", re.MULTILINE)
 _LIMIT_SECONDS: Final = 40 * 60
-_JUDGES: Final = Path(__file__).parents[1] / "oracle"
+_JUDGES: Final = {"allocatorjudge": (36, 37), "celjudge": (34, 36)}
+"""Folder in tests/oracle -> minors that the usual test run asks."""
 
 
 class BuildError(Exception):
@@ -88,33 +90,24 @@ def program(name: str, version: str = DEFAULT_VERSION) -> Path:
     return _built(target, _kubernetes_module(version), f"k8s.io/kubernetes/cmd/{name}", flags)
 
 
-def judge(sources: Path, minor: int) -> Path:
-    """Return the path of the judge in `sources`, built for a minor of Kubernetes if needed.
-
-    The same source builds against the published modules of every minor; where one lacks a name,
-    the build tag `minorNN` chooses another file. A changed source is built anew.
-    """
-    version = JUDGED[minor]
-    files = sorted(sources.glob("*.go"))
-    digest = hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()[:12]
-    target = cache() / f"{sources.name}-{version}-{digest}"
-    module = f"module judge\ngo 1.24\nrequire k8s.io/dynamic-resource-allocation {version}\n"
-    texts = {path.name: path.read_text(encoding="utf-8") for path in files}
-    return _built(target, module, ".", "-s -w", texts, ["-tags", f"minor{minor}"])
-
-
 def judge(sources: Path, version: str) -> Path:
     """Return the path of the Go program in `sources`, built with `version` of k8s.io/NAME.
 
-    Its go.mod names one version of those modules, which is replaced; a change of the sources builds
-    it anew.
+    The same source builds against the published modules of every minor; where one lacks a name, the
+    build tag `minorNN` chooses another file. A go.mod in the folder says what else is needed, and
+    its version of those modules is replaced. A changed source is built anew.
     """
-    module = (sources / "go.mod").read_text(encoding="utf-8")
-    module = _MODULE_VERSION.sub(rf"\g<1>{version}", module)
     texts = {path.name: path.read_text(encoding="utf-8") for path in sorted(sources.glob("*.go"))}
-    digest = hashlib.sha256(json.dumps([module, texts]).encode()).hexdigest()[:12]
-    target = cache() / version / f"{sources.name}-{digest}"
-    return _built(target, module, ".", "-s -w", texts)
+    listed = sources / "go.mod"
+    module = f"module judge\ngo 1.24\nrequire k8s.io/dynamic-resource-allocation {version}\n"
+    hashed = list(texts.values())
+    if listed.exists():
+        module = _MODULE_VERSION.sub(rf"\g<1>{version}", listed.read_text(encoding="utf-8"))
+        hashed.append(module)
+    digest = hashlib.sha256("".join(hashed).encode()).hexdigest()[:12]
+    target = cache() / f"{sources.name}-{version}-{digest}"
+    tag = f"minor{version.split('.')[1]}"
+    return _built(target, module, ".", "-s -w", texts, ["-tags", tag])
 
 
 def _kubernetes_module(version: str) -> str:
@@ -174,12 +167,17 @@ def _go(arguments: list[str], folder: Path) -> str:
 
 
 def build_all(version: str = DEFAULT_VERSION) -> int:
-    """Build what the cluster tests need, before any test's time limit runs; return an exit code."""
+    """Build what the tests need before their time limits run; return an exit code."""
     if go_program() is None:
-        sys.stdout.write("no go command: the cluster tests will be skipped\n")
+        sys.stdout.write("no go command: tests with Kubernetes programs will be skipped\n")
         return 1 if os.environ.get("CLAIMFIT_REQUIRE_CLUSTER") else 0
-    for path in (etcd(), *(program(name, version) for name in PROGRAMS)):
-        sys.stdout.write(f"built {path.parent.name}/{path.name}\n")
+    oracle = Path(__file__).parents[1] / "oracle"
+    judges = [(oracle / name, JUDGED[minor]) for name in _JUDGES for minor in _JUDGES[name]]
+    builds = [etcd, *(functools.partial(program, name, version) for name in PROGRAMS)]
+    builds += [functools.partial(judge, *item) for item in judges]
+    for build in builds:
+        sys.stdout.write(f"built {build().relative_to(cache())}\n")
+        sys.stdout.flush()
     return 0
 
 

@@ -229,3 +229,14 @@ def test_a_missing_file_of_models_is_wrong_input(
         code, _, err = run(capsys, "--models", str(path))
         assert code == 2
         assert "MOD011" in err
+
+
+@pytest.mark.parametrize("flags", [["--task", "embed"], ["--models", "models.yaml"]])
+def test_flags_without_meaning_for_quantizations_are_refused(
+    flags: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`--quants` lists quantizations: what chooses among models would do nothing."""
+    code, _, err = run(capsys, "--quants", *flags)
+
+    assert code == 2
+    assert "error CLI001: --quants and" in err

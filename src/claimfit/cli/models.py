@@ -19,6 +19,7 @@ from claimfit.cli.arguments import Parser, add_output
 from claimfit.cli.model_report import HEADER, MODELS_SCHEMA, as_json, page, row
 from claimfit.cli.model_sources import add_models_option, model_sources
 from claimfit.cli.table import write_table
+from claimfit.errors import UsageError
 from claimfit.model.entry import facts_of
 from claimfit.model.lookup import entry_named, find_model, known_entries
 
@@ -62,6 +63,11 @@ def _list(arguments: list[str]) -> int:
     add_output(parser, "table", "json")
     options = parser.read(arguments)
     if options.quants:
+        for flag, given in (("--task", options.task), ("--models", options.models)):
+            if given:
+                raise UsageError(
+                    "CLI001", f"--quants and {flag} exclude each other", fix="give one"
+                )
         return _quantizations(options.words, as_document=options.output == "json")
     entries = known_entries(model_sources(options.models, os.environ))
     matching = [entry for entry in entries if _matches(entry, options.words)]

@@ -24,6 +24,8 @@ VERBS: Final[dict[str, tuple[str, str]]] = {
         "claimfit.cli.explain:run",
         "why a pod or a claim gets its devices or not, and what would change it",
     ),
+    "simulate": ("claimfit.cli.simulate:run", "place pods, see what they get and what stays free"),
+    "devices": ("claimfit.cli.devices:run", "what a cluster publishes, free or held by whom"),
     "lint": ("claimfit.cli.lint:run", "what is wrong with claims and pods before they are applied"),
     "calibrate": ("claimfit.cli.calibrate:run", "teach claimfit the speed of your own devices"),
 }

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["write"]
 
 _WIDTH: Final = 118
+_WIDEST_PLACE: Final = 44
 _MOST_ROWS: Final = 10
 _MOST_NODES: Final = 3
 _MOST_NAMES: Final = 4
@@ -90,17 +91,17 @@ def _write_request(request: RequestAnswer) -> None:
     for clause in request.clauses:
         removed = []
         if clause.false:
-            removed.append(f"false on {clause.false} of {plural(clause.devices, 'device')}")
+            removed.append(f"false on {clause.false:,} of {plural(clause.devices, 'device')}")
         elif clause.devices and clause.true == clause.devices:
             removed.append(f"true on {_all(clause.devices)}")
         if clause.failing:
-            removed.append(f"fails on {clause.failing} of {plural(clause.devices, 'device')}")
+            removed.append(f"fails on {clause.failing:,} of {plural(clause.devices, 'device')}")
         text = visible(clause.text).ljust(min(width, 60))
         write_line(f"{'':<14} clause {clause.number}  {text}  {', '.join(removed)}".rstrip())
 
 
 def _all(number: int) -> str:
-    return "the one device" if number == 1 else f"all {number} devices"
+    return "the one device" if number == 1 else f"all {number:,} devices"
 
 
 def _write_rows(
@@ -126,16 +127,18 @@ def _write_rows(
 
 
 def _aligned(lines: Sequence[tuple[str, str, str, str, str]]) -> list[str]:
-    """Return lines with their cells in columns; where they are too wide, each on two lines."""
+    """Return lines with their cells in columns; where they are too wide, details below."""
     cells = [[visible(cell) for cell in line] for line in lines]
     widths = [max(len(line[at]) for line in cells) for at in range(5)]
     if sum(widths) + 2 * len(widths) <= _WIDTH:
         return [_joined(line, widths) for line in cells]
+    # The detail of a row goes below it: a claim with its pods, or the words of an error.
+    narrow = [widths[0], widths[1], min(widths[3], _WIDEST_PLACE), widths[4]]
     found = []
     for line in cells:
-        found.append(_joined(line[:3], widths[:3]))
-        below = "  ".join(filter(None, line[3:]))
-        found.append(f"{'':<{widths[0] + 4}}  {below}")
+        found.append(_joined([line[0], line[1], line[3], line[4]], narrow))
+        if line[2]:
+            found.append(f"{'':<{widths[0] + 6}}{line[2]}")
     return found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from claimfit.dra.allocation import Allocator
-from claimfit.dra.allocator.state import allocated_state
+from claimfit.dra.allocator.state import AllocatedState, allocated_state
 from claimfit.dra.inventory import ANY_NODE
 from claimfit.dra.objects import Metadata, Node
 
@@ -90,13 +90,31 @@ class Cluster:
         )
 
     def hold(self, claim: ResourceClaim) -> None:
-        """Add or replace a claim, and count what it holds as in use."""
+        """Add a claim, or give one an allocation, and count what it holds as in use."""
         key = namespaced(claim.metadata.name, claim.metadata.namespace)
-        kept = [item for item in self.claims.values() if item is not self.claims.get(key)]
+        known = self.claims.get(key)
+        if known is not None:
+            self.objects.claims = [item for item in self.objects.claims if item is not known]
         self.claims[key] = claim
-        self.objects.claims = [*kept, claim]
-        shares = self.profile.enabled("DRAConsumableCapacity")
-        self.allocator.state = allocated_state(self.objects.claims, shares=shares)
+        self.objects.claims.append(claim)
+        state = self.allocator.state
+        added = allocated_state([claim], shares=self.profile.enabled("DRAConsumableCapacity"))
+        consumed = dict(state.consumed)
+        for device, amounts in added.consumed.items():
+            before = consumed.get(device, {})
+            consumed[device] = {
+                name: before.get(name, 0) + amounts.get(name, 0) for name in {*before, *amounts}
+            }
+        holders = dict(state.holders)
+        for device, names in added.holders.items():
+            holders[device] = (*holders.get(device, ()), *names)
+        self.allocator.state = AllocatedState(
+            state.exclusive | added.exclusive, state.shared | added.shared, consumed, holders
+        )
+
+    def run(self, pod: Pod, node: str) -> None:
+        """Count a pod as running on a node."""
+        self.placed.setdefault(node, []).append(pod)
 
     def node(self, name: str) -> Node | None:
         """Return the node called `name`."""

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from claimfit.diagnose.cluster import Cluster
     from claimfit.diagnose.question import Question
-    from claimfit.diagnose.tree import NodeState, Outcome
+    from claimfit.diagnose.tree import DeviceRow, NodeState, Outcome
     from claimfit.dra.explanation import NodeExplanation
     from claimfit.dra.objects import (
         DeviceSelector,
@@ -50,6 +50,8 @@ def explain(question: Question, cluster: Cluster) -> Answer:
     maker = RowMaker(cluster)
     asked = [node for node in nodes if node.explanation is not None]
     rows = () if outcome in {"placed", "refused"} else maker.rows(asked)
+    nodes = _by_gap(nodes, rows)
+    asked = [node for node in nodes if node.explanation is not None]
     requests = tuple(_requests(question, nodes, cluster, maker))
     latent = () if outcome in {"refused", "placed"} else tuple(_latent(question, nodes, cluster))
     reasons: tuple[Reason, ...] = question.refused
@@ -78,6 +80,27 @@ def explain(question: Question, cluster: Cluster) -> Answer:
     return answer._replace(hints=tuple(dict.fromkeys(hints(question, answer, cluster, maker))))
 
 
+def _by_gap(nodes: list[NodeAnswer], rows: Sequence[DeviceRow]) -> list[NodeAnswer]:
+    """Return `nodes` sorted again: of like ones, that whose devices miss a threshold by least."""
+    off_by: dict[str, float] = {}
+    for row in rows:
+        if row.code == "class-selector-false":
+            continue
+        missed = row.off_by if row.code == "request-selector-false" else 0.0
+        if row.code == "request-selector-false" and not row.off_by:
+            missed = _NO_THRESHOLD
+        for node, _ in row.places:
+            off_by[node] = min(missed, off_by.get(node, _NO_THRESHOLD))
+    return sorted(
+        nodes,
+        key=lambda x: (*x.closeness[:2], off_by.get(x.node, _NO_THRESHOLD), x.closeness[2]),
+    )
+
+
+_NO_THRESHOLD: Final = 1e9
+"""Stands for a clause that no number comes near to."""
+
+
 def outcome_of(question: Question, nodes: Sequence[NodeAnswer]) -> Outcome:
     """Return what becomes of the question, by what the nodes say."""
     pod = question.pod
@@ -95,8 +118,14 @@ def outcome_of(question: Question, nodes: Sequence[NodeAnswer]) -> Outcome:
     return "undecided" if "undecided" in states else "pending"
 
 
-def decide(question: Question, cluster: Cluster, *, reasons: bool = True) -> list[NodeAnswer]:
-    """Return what each node says, the nearest to fitting first.
+def decide(
+    question: Question,
+    cluster: Cluster,
+    nodes: Sequence[Node] | None = None,
+    *,
+    reasons: bool = True,
+) -> list[NodeAnswer]:
+    """Return what each of `nodes` (default: all) says, the nearest to fitting first.
 
     Without `reasons` nodes that do not fit are not explained.
     """
@@ -104,7 +133,7 @@ def decide(question: Question, cluster: Cluster, *, reasons: bool = True) -> lis
         return []
     found: list[NodeAnswer] = []
     asked: dict[frozenset[str], list[Node]] = {}  # extended resources that nodes offer themselves
-    for node in cluster.nodes:
+    for node in cluster.nodes if nodes is None else nodes:
         refused = refusals(question.pod, node, cluster) or tuple(
             _elsewhere(question.allocated, node)
         )
@@ -112,8 +141,8 @@ def decide(question: Question, cluster: Cluster, *, reasons: bool = True) -> lis
             found.append(NodeAnswer(node.metadata.name, "filtered", refused))
         else:
             asked.setdefault(_offered(question, node), []).append(node)
-    for offered, nodes in asked.items():
-        found += _judged(question, nodes, offered, cluster, reasons=reasons)
+    for offered, group in asked.items():
+        found += _judged(question, group, offered, cluster, reasons=reasons)
     found.sort(key=lambda item: item.closeness)
     if reasons and found and found[0].state == "fits" and found[0].claims:
         # One node that fits is explained as well: why these devices and not the others.

@@ -98,7 +98,7 @@ def _missing(read: Read, expression: str, entry: PooledDevice, cluster: Cluster)
     device, driver = entry.device, entry.id.driver
     names = device.attributes if read.kind == "attributes" else device.capacity
     other = device.capacity if read.kind == "attributes" else device.attributes
-    domains = {name.partition("/")[0] if "/" in name else driver for name in names}
+    domains = {name.partition("/")[0] for name in (*names, *other) if "/" in name} | {driver}
     if read.domain not in domains:
         found = [name for name in names if name.rpartition("/")[2] == read.name]
         text = (

@@ -119,7 +119,7 @@ class TestNodeSimulator:
 
 def running(item: Object, name: str) -> bool:
     """Whether an object is the pod of that name, and runs."""
-    return item["metadata"]["name"] == name and item["status"]["phase"] == "Running"
+    return bool(item["metadata"]["name"] == name and item["status"]["phase"] == "Running")
 
 
 @pytest.mark.cluster

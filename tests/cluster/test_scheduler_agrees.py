@@ -37,14 +37,14 @@ class Case(NamedTuple):
     target: str
     model: str
     options: tuple[str, ...] = ()
-    count: int = 0
+    devices: int = 0
     """Devices of a replica; 0 leaves it to claimfit."""
     partitions: bool | None = None
     """Whether the class selects MIG slices, which share their driver with whole boards."""
 
     def __str__(self) -> str:
         """Return the name of the test."""
-        count = f"x{self.count}" if self.count else ""
+        count = f"x{self.devices}" if self.devices else ""
         name = self.model.partition("/")[2]
         return "-".join(filter(None, (self.target, name, *self.options, count)))
 
@@ -54,26 +54,26 @@ CASES = [
     Case("mixed", NVIDIA, QWEN_8B, ("--context", "32768"), partitions=False),
     Case("mixed", NVIDIA, "Qwen/Qwen3-30B-A3B", ("--min-tps", "40"), partitions=False),
     Case("mixed", NVIDIA, LLAMA_70B, ("--quant", "FP8"), partitions=False),
-    Case("mixed", NVIDIA, LLAMA_70B, count=2, partitions=False),
-    Case("mixed", NVIDIA, LLAMA_70B, count=4, partitions=False),
+    Case("mixed", NVIDIA, LLAMA_70B, devices=2, partitions=False),
+    Case("mixed", NVIDIA, LLAMA_70B, devices=4, partitions=False),
     Case("mixed", "mig.nvidia.com", "Qwen/Qwen3-0.6B", partitions=True),
     Case("amd", "gpu.amd.com", LLAMA_70B),
-    Case("amd", "gpu.amd.com", LLAMA_70B, count=2),
-    Case("amd", "gpu.amd.com", LLAMA_70B, count=4),
+    Case("amd", "gpu.amd.com", LLAMA_70B, devices=2),
+    Case("amd", "gpu.amd.com", LLAMA_70B, devices=4),
     Case("intel", "gpu.intel.com", QWEN_8B),
-    Case("intel", "gpu.intel.com", QWEN_8B, count=2),
+    Case("intel", "gpu.intel.com", QWEN_8B, devices=2),
     Case("llmfit", "gpu.llmfit.ai", QWEN_8B),
-    Case("tpu-gaudi", "gaudi.intel.com", LLAMA_70B, count=2),
-    Case("tpu-gaudi", "tpu.google.com", LLAMA_70B, count=8),
-    Case("tpu-gaudi", "neuron.aws.com", LLAMA_70B, count=4),
+    Case("tpu-gaudi", "gaudi.intel.com", LLAMA_70B, devices=2),
+    Case("tpu-gaudi", "tpu.google.com", LLAMA_70B, devices=8),
+    Case("tpu-gaudi", "neuron.aws.com", LLAMA_70B, devices=4),
 ]
 NOWHERE = [
     # More devices than are free of the only node that has enough of them.
-    Case("mixed", NVIDIA, "deepseek-ai/DeepSeek-R1", count=8, partitions=False),
+    Case("mixed", NVIDIA, "deepseek-ai/DeepSeek-R1", devices=8, partitions=False),
     # The largest slice of the sample is 3g.20gb with 20096Mi.
     Case("mixed", "mig.nvidia.com", QWEN_8B, partitions=True),
     # No node of the sample has four boards of a kind that are large enough.
-    Case("intel", "gpu.intel.com", LLAMA_70B, count=4),
+    Case("intel", "gpu.intel.com", LLAMA_70B, devices=4),
 ]
 ALTERNATIVES = [
     Case("mixed", NVIDIA, LLAMA_70B, ("--quant", "FP8"), partitions=False),
@@ -192,7 +192,7 @@ def predicted(case: Case, tier: Object, driver: str, cordoned: set[str]) -> list
 
 def written(case: Case, *more: str) -> Object:
     """Return what claimfit writes for a case, as a template."""
-    count = ("--count", str(case.count)) if case.count else ()
+    count = ("--count", str(case.devices)) if case.devices else ()
     return claim(case.model, "--target", case.target, "--template", *case.options, *count, *more)
 
 
@@ -287,6 +287,26 @@ def test_alternatives_are_used_in_order_until_no_device_is_left(
         assert any(devices <= group.free for group in groups[name])
 
 
+@pytest.mark.parametrize("case", ALTERNATIVES, ids=str)
+def test_the_first_replica_gets_the_first_alternative(
+    case: Case, kubernetes: ControlPlane, cordoned: set[str], space: str
+) -> None:
+    """The scheduler prefers nodes with an earlier alternative, from 1.35 on."""
+    if kubernetes.minor < 35:
+        pytest.skip("1.34 does not score alternatives: any node with one of them may be taken")
+    answer = written(case, "--alternatives")
+    first = answer["tiers"][0]
+    groups = predicted(case, first, answer["target"]["driver"], cordoned)
+
+    start(kubernetes, space, answer["manifest"], 1)
+    settled(kubernetes, space, 1)
+
+    (results,) = given(kubernetes, space)
+    tell(case, [results])
+    assert {request for request, _ in results} == {f"model/{first['name']}"}
+    assert any({device for _, device in results} <= group.free for group in groups)
+
+
 def test_replicas_of_a_deployment_get_devices_of_their_own_and_free_them(
     kubernetes: ControlPlane, cordoned: set[str], space: str
 ) -> None:
@@ -328,8 +348,8 @@ def test_pods_that_name_one_claim_share_its_devices(
     kubernetes: ControlPlane, cordoned: set[str], space: str
 ) -> None:
     """A claim, not a template: both pods run on the one node, on the same devices."""
-    case = Case("tpu-gaudi", "gaudi.intel.com", LLAMA_70B, count=2)
-    answer = claim(case.model, "--target", case.target, "--count", str(case.count))
+    case = Case("tpu-gaudi", "gaudi.intel.com", LLAMA_70B, devices=2)
+    answer = claim(case.model, "--target", case.target, "--count", str(case.devices))
     groups = predicted(case, answer["tiers"][0], "gaudi.intel.com", cordoned)
     metadata = {**answer["manifest"]["metadata"], "namespace": space}
     kubernetes.create({**answer["manifest"], "metadata": metadata})

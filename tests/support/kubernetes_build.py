@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 __all__ = [
     "DEFAULT_VERSION",
@@ -173,8 +173,9 @@ def build_all(version: str = DEFAULT_VERSION) -> int:
         return 1 if os.environ.get("CLAIMFIT_REQUIRE_CLUSTER") else 0
     oracle = Path(__file__).parents[1] / "oracle"
     judges = [(oracle / name, JUDGED[minor]) for name in _JUDGES for minor in _JUDGES[name]]
-    builds = [etcd, *(functools.partial(program, name, version) for name in PROGRAMS)]
-    builds += [functools.partial(judge, *item) for item in judges]
+    builds: list[Callable[[], Path]] = [etcd]
+    builds += (functools.partial(program, name, version) for name in PROGRAMS)
+    builds += (functools.partial(judge, *item) for item in judges)
     for build in builds:
         sys.stdout.write(f"built {build().relative_to(cache())}\n")
         sys.stdout.flush()

@@ -219,7 +219,7 @@ class _Examination:
             return Reason("capacity-error", str(error), entry.id, {})
         if short is None:
             return None
-        wanted, left = str(Quantity(short.wanted)), str(Quantity(short.left))
+        wanted, left = _shown(short.wanted), _shown(short.left)
         values = {"capacity": short.capacity, "wanted": wanted, "left": left}
         texts = {
             "missing": f"has no capacity {short.capacity}",
@@ -240,7 +240,7 @@ class _Examination:
         if short is None:
             self.counters.give(entry)
             return None
-        wanted, left = str(Quantity(short.wanted)), str(Quantity(short.left))
+        wanted, left = _shown(short.wanted), _shown(short.left)
         values = {
             "counter set": short.counter_set,
             "counter": short.counter,
@@ -334,3 +334,8 @@ class _Examination:
                     shown = str(value.value)
                     counts[shown] = counts.get(shown, 0) + 1
         return counts
+
+
+def _shown(nanos: int) -> str:
+    """Return an amount with the binary suffix that loses nothing; of small counters the number."""
+    return str(Quantity(nanos, "BinarySI"))

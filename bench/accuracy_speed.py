@@ -126,9 +126,8 @@ def page(more: Sequence[Path] = ()) -> str:
                     lines += by_device(strangers(own))
     rows = [row for _, found in [*sources, *extra] for row in found.rows]
     for engine in ENGINES:
-        own = speed_study.of_engine(rows, engine)
-        if own:
-            lines += section(engine, own)
+        if speed_study.of_engines(rows, engine):
+            lines += section(engine, rows)
     return "\n".join(lines) + "\n"
 
 
@@ -163,9 +162,15 @@ def section(engine: str, rows: Sequence[speed_rows.Row]) -> list[str]:
         ("calibrated device", judged["measured"]),
         ("device left out", judged["family"]),
         ("family left out", judged["prior"]),
+        ("architecture left out", judged["architecture"]),
     )
     lines = ["", f"## {engine}", "", *TABLE]
-    lines += [line(name, figures(found)) for name, found in kinds if found]
+    for name, found in kinds:
+        if found:
+            lines.append(line(name, figures(found)))
+            dense = [item for item in found if not item.row.model.is_mixture]
+            if 0 < len(dense) < len(found):
+                lines.append(line(f"{name}, dense", figures(dense)))
     lines += ["", "### Devices left out", "", "| device | family | rows | error | median, signed |"]
     lines += ["|---|---|---:|---:|---:|"]
     groups: dict[str, list[tuple[speed_rows.Row, float]]] = defaultdict(list)

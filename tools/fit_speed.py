@@ -32,7 +32,7 @@ def main() -> None:
     rows = all_rows(options.rows)
     groups: dict[str, Group] = {"devices": {}, "families": {}, "priors": {}}
     for engine in ENGINES:
-        add_engine(groups, speed_study.of_engine(rows, engine), engine, options.dated)
+        add_engine(groups, rows, engine, options.dated)
     document = {
         "schemaVersion": "claimfit.dev/speed/v1",
         "source": "tools/fit_speed.py; docs/accuracy-speed.md judges it",
@@ -65,32 +65,43 @@ def report(name: str, found: speed_rows.Rows) -> None:
 def add_engine(
     groups: dict[str, Group], rows: list[speed_rows.Row], engine: str, dated: str
 ) -> None:
-    """Add the entries of one engine to `groups`."""
+    """Add the entries of one engine to `groups`; `rows` are of all engines."""
     fits = speed_study.fit_all(rows, engine)
     errors = speed_study.cross_validate(rows, engine)
-    of_device = Counter(row.device.id for row in rows)
-    of_family = Counter(str(family(row.device)) for row in rows)
-    measured, kin, prior = speed_study.spreads(errors)
+    mine = speed_study.of_engines(rows, engine)
+    family_of = {row.device.id: str(family(row.device)) for row in mine}
+    of_device = Counter(row.device.id for row in mine)
+    of_family = Counter(str(family(row.device)) for row in mine)
+
+    def spreads(name: str) -> list[tuple[tuple[float, float], ...]]:
+        both = (speed_study.spreads(errors, name, experts=kind) for kind in (False, True))
+        return list(zip(*both, strict=True))
+
     listed = {device.id for device in accelerators()}
     for name, parameters in fits.devices.items():
         if name not in listed:  # a board that nobody can name; it counts in its family
             continue
         groups["devices"].setdefault(name, {})[engine] = entry(
-            parameters, measured, of_device[name], dated
+            parameters, spreads(family_of[name])[0], of_device[name], dated
         )
     for name, parameters in fits.families.items():
         groups["families"].setdefault(name, {})[engine] = entry(
-            parameters, kin, of_family[name], dated
+            parameters, spreads(name)[1], of_family[name], dated
         )
-    groups["priors"][engine] = entry(fits.engine, prior, len(rows), dated)
+    groups["priors"][engine] = entry(fits.engine, spreads("")[2], len(mine), dated)
 
 
 def entry(
-    parameters: dict[str, float], spread: tuple[float, float], rows: int, dated: str
+    parameters: dict[str, float],
+    spreads: tuple[tuple[float, float], ...],
+    rows: int,
+    dated: str,
 ) -> dict[str, object]:
-    """Return one entry, rounded to what the rows can tell."""
+    """Return one entry, rounded to what the rows can tell; `spreads` of dense models and others."""
     coefficients = {name: float(f"{value:.3g}") for name, value in parameters.items()}
-    coefficients |= {"low": round(spread[0], 3), "high": round(spread[1], 3)}
+    (low, high), (expert_low, expert_high) = spreads
+    coefficients |= {"low": round(low, 3), "high": round(high, 3)}
+    coefficients |= {"expert_low": round(expert_low, 3), "expert_high": round(expert_high, 3)}
     return {"rows": rows, "dated": dated, "coefficients": coefficients}
 
 

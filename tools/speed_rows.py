@@ -16,7 +16,7 @@ import importlib.util
 import json
 import os
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -32,8 +32,11 @@ from claimfit.model.quantization import quantization
 from claimfit.sizing.matching import file_stem, model_names
 from claimfit.sizing.plan import EngineChoice, Parallelism, Workload
 from claimfit.sizing.traffic import StepTraffic, step_traffic
+from claimfit.sizing.weights import loaded_weights
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from claimfit.model.facts import ModelFacts
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -65,6 +68,16 @@ SAME_CONFIG = {
 SAME_BANDWIDTH = 0.1
 MOST_SEQUENCES = 256
 """Beyond, requests queue: some samples at 512 measure the queue."""
+LONGEST_WAIT = 0.2
+"""Share of a request's time before its first token; beyond, fewer requests decode than are stated.
+"""
+LONGEST_PROMPTS = 8.0
+"""Prompt tokens per answer token; beyond, a row tells how prompts are scheduled, not decoding."""
+SHORTEST_SHARE = 0.8
+"""InferenceMAX draws each length between 0.8 and 1.0 of the nominal one (RANDOM_RANGE_RATIO in the
+README of jyothisambolu/InferenceMAX): 0.9 on average. The other samples have fixed lengths."""
+USABLE_MEMORY = 0.9
+"""Where weights and cache need more, requests wait, and fewer run than the row says."""
 
 
 class Row(NamedTuple):
@@ -275,45 +288,106 @@ def _model(item: dict[str, Any]) -> tuple[ModelFacts | None, str]:
 def silicon_rows() -> Rows:
     """Return the decode rows of aiconfigurator's silicon samples for vLLM and SGLang.
 
-    Clean ones only: one serving group (no attention data parallelism, no separate prefill), no
-    speculative decoding, batch equal to concurrency, and prompts no longer than answers, since
-    prompts interrupt the decoding of a batch.
+    Aggregated serving of one group on one node. The same measurement stands in the file up to four
+    times, under several names of a model or of its parallelism; one is kept.
     """
     spec = importlib.util.find_spec("aiconfigurator_core")
     if spec is None or spec.origin is None:
         return Rows([], Counter({"aiconfigurator-core is not installed": 1}))
     base = Path(spec.origin).parent
+    with (base / "systems" / "silicon_sample.csv").open(newline="", encoding="utf-8") as file:
+        items = list(csv.DictReader(file))
+    dumped = _dumped(items)
     rows: list[Row] = []
     refused: Counter[str] = Counter()
-    with (base / "systems" / "silicon_sample.csv").open(newline="", encoding="utf-8") as file:
-        for item in csv.DictReader(file):
-            found = _silicon_row(item, base / "model_configs")
-            if isinstance(found, str):
-                refused[found] += 1
-            else:
-                rows.append(found)
+    seen: set[tuple[object, ...]] = set()
+    for item in items:
+        found = _silicon_refusal(item, dumped) or _silicon_row(item, base / "model_configs")
+        if isinstance(found, str):
+            refused[found] += 1
+            continue
+        key = (*_silicon_group(item), found.workload, found.parallelism)
+        key += (round(found.milliseconds, 1),)
+        if key in seen:
+            refused["the same measurement again"] += 1
+            continue
+        seen.add(key)
+        rows.append(found)
     return Rows(rows, refused)
 
 
-def _silicon_row(item: dict[str, str], configs: Path) -> Row | str:
-    device_id = SILICON_DEVICES.get(item["system"])
-    if item["backend"] not in {"vllm", "sglang"} or device_id is None:
+def _silicon_group(item: dict[str, str]) -> tuple[str, ...]:
+    name = item["model_path"].replace("DeepSeek-R1", "DeepSeek-V3")  # one architecture, two weights
+    return item["backend"], item["system"], name, item["precision"]
+
+
+def _silicon_values(item: dict[str, str]) -> tuple[str, ...]:
+    return item["isl"], item["osl"], item["batch_size"], f"{float(item['silicon_tpot_ms']):.2f}"
+
+
+def _dumped(items: Sequence[dict[str, str]]) -> dict[tuple[str, ...], set[tuple[str, ...]]]:
+    """Return the measurements that stand in the dump of the benchmark's database."""
+    found: dict[tuple[str, ...], set[tuple[str, ...]]] = defaultdict(set)
+    for item in items:
+        if item["mode"] == "agg" and item["silicon_data_source"].startswith("db-dump"):
+            found[_silicon_group(item)].add(_silicon_values(item))
+    return found
+
+
+def _silicon_refusal(
+    item: dict[str, str], dumped: dict[tuple[str, ...], set[tuple[str, ...]]]
+) -> str:
+    """Return why a sample is no row, empty when it may be one."""
+    if item["backend"] not in {"vllm", "sglang"} or item["system"] not in SILICON_DEVICES:
         return "other engine or device"
     if item["mode"] != "agg" or item["attention_dp_size"] not in {"", "0", "1"}:
         return "separate prefill or data parallelism"
-    if "mtp" in item["id"].lower():
-        return "speculative decoding"
     prompt, answer, batch = int(item["isl"]), int(item["osl"]), int(item["batch_size"])
     stated = re.search(r"silicon_concurrency=(\d+)", item["silicon_data_source"])
     if stated and int(stated[1]) != batch:
         return "batch differs from concurrency"
-    if batch > 1 and prompt > answer:
-        return "prompts longer than answers"
     if batch > MOST_SEQUENCES:
         return "more requests than run at once"
-    tensor = int(item["tp_size"])
-    if tensor > 8:
+    waits = float(item["silicon_ttft_ms"])
+    if waits > LONGEST_WAIT * (waits + answer * float(item["silicon_tpot_ms"])):
+        return "requests wait for their first token"
+    if batch > 1 and prompt > LONGEST_PROMPTS * answer:
+        return "prompts far longer than answers"
+    if _fixed_lengths(item) and prompt > answer and item["backend"] == "sglang":
+        # All requests start and end together, and SGLang reads waiting prompts before it decodes
+        # on: the prompts are over when the answers begin.
+        return "requests of one length in step"
+    known = dumped.get(_silicon_group(item))
+    if item["backend"] == "sglang" and known and _silicon_values(item) not in known:
+        # The spreadsheets hold series that the database of the same runs lacks: 1.3 times faster
+        # per stream at 4 requests and slower at 256 than those it has. Its files mark speculative
+        # decoding, the spreadsheets do not.
+        return "may be speculative: not in the database"
+    if _ranks(item) > 8:
         return "more than one node"
+    if _ranks(item) == 0:
+        return "contradictory parallelism"
+    return ""
+
+
+def _fixed_lengths(item: dict[str, str]) -> bool:
+    return "gap-analysis" in item["silicon_data_source"]
+
+
+def _ranks(item: dict[str, str]) -> int:
+    """Return the devices of a sample, 0 when its columns contradict each other.
+
+    With expert parallelism some rows state tensor x expert ranks (64 of 8 devices).
+    """
+    tensor = int(item["tp_size"])
+    tensor_of_experts = int(item["moe_tp_size"] or 0)
+    expert = int(item["moe_ep_size"] or 0)
+    if tensor_of_experts * expert in {0, 1, tensor}:
+        return tensor_of_experts if tensor_of_experts > 1 and expert > 1 else tensor
+    return 0
+
+
+def _silicon_row(item: dict[str, str], configs: Path) -> Row | str:
     precision = item["precision"]
     name = item["model_path"]
     quant = SILICON_QUANTIZATIONS[precision]
@@ -326,18 +400,27 @@ def _silicon_row(item: dict[str, str], configs: Path) -> Row | str:
     model = _configured(SAME_CONFIG.get(name, name), configs)
     if isinstance(model, str):
         return model
-    workload = Workload(prompt + answer // 2, batch, quant)
+    share = 1.0 if _fixed_lengths(item) else (1 + SHORTEST_SHARE) / 2
+    prompt, answer = share * int(item["isl"]), share * int(item["osl"])
+    workload = Workload(
+        round(prompt + answer / 2), int(item["batch_size"]), quant, prompt_ratio=prompt / answer
+    )
     speed = 1000.0 / float(item["silicon_tpot_ms"])
     engine = EngineChoice(item["backend"], item["backend_version"])
-    return _row(
-        accelerator(device_id),
-        engine,
-        model,
-        workload,
-        Parallelism(tensor),
-        speed,
-        "aiconfigurator",
+    device = accelerator(SILICON_DEVICES[item["system"]])
+    found = _row(
+        device, engine, model, workload, Parallelism(_ranks(item)), speed, "aiconfigurator"
     )
+    if isinstance(found, Row) and not _fits(found, (prompt + answer) / workload.context_tokens):
+        return "requests wait for memory"
+    return found
+
+
+def _fits(row: Row, longest: float) -> bool:
+    """Return whether all requests are resident when each grows to `longest` of its mean length."""
+    weights = loaded_weights(row.model, row.workload.quantization, row.engine.name).split.total
+    need = weights / row.parallelism.tensor + row.traffic.cache_bytes * longest
+    return need <= USABLE_MEMORY * (row.device.memory_mib or 0) * 2**20
 
 
 @cache
@@ -348,7 +431,8 @@ def _configured(name: str, configs: Path) -> ModelFacts | str:
     config = json.loads(path.read_text(encoding="utf-8"))
     quant = path.with_name(path.name.replace("_config.json", "_hf_quant_config.json"))
     if quant.exists() and "quantization_config" not in config:
-        config["quantization_config"] = json.loads(quant.read_text(encoding="utf-8"))["quantization"]
+        apart = json.loads(quant.read_text(encoding="utf-8"))
+        config["quantization_config"] = apart["quantization"]
     try:
         return facts_from_config(
             config, name=name, repository=name, origin="folder", place=path.name

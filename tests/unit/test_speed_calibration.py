@@ -101,7 +101,9 @@ def test_adjust_scales_times_and_efficiencies() -> None:
 
     assert adjusted.layer_us == pytest.approx(ROUND.layer_us * found.fixed)
     assert adjusted.efficiency == pytest.approx(ROUND.efficiency / found.transfer)
-    assert adjusted.compute_efficiency == ROUND.compute_efficiency
+    # Arithmetic is part of the time that scales: what exceeds the reads would shrink otherwise.
+    assert adjusted.compute_efficiency == pytest.approx(ROUND.compute_efficiency / found.transfer)
+    assert adjusted.spread(experts=True) == (adjusted.low, adjusted.high)
     assert adjusted.basis == "measured"
     assert adjusted.low == pytest.approx(math.exp(-1.2816 * found.spread))
     assert adjusted.low * adjusted.high == pytest.approx(1.0)

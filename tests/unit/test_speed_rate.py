@@ -48,6 +48,38 @@ def test_collectives_of_ranks_and_stages() -> None:
     assert stages == pytest.approx(0.010 + 8192 / 50e6)
 
 
+def test_weights_without_a_unit_are_unpacked() -> None:
+    """5 GB in 4 bits: 7 ms of reads, and 100 operations per byte at 50 TFLOPS are 10 ms more."""
+    packed = STEP._replace(dense_bits=4, expert_bits=4)
+    chosen = ROUND._replace(unpack_operations=100.0, four_bit_efficiency=0.4)
+    hopper = device(tflops_fp16=50.0, tflops_fp8=100.0)
+    blackwell = device(tflops_fp16=50.0, tflops_fp8=100.0, tflops_fp4=200.0)
+
+    assert dict(step_terms(packed, chosen, hopper, ONE))["weights"] == pytest.approx(17.0)
+    assert dict(step_terms(packed, chosen, blackwell, ONE))["weights"] == pytest.approx(12.0)
+
+
+def test_prompts_of_others_take_arithmetic_and_collectives() -> None:
+    """3e10 + 1e10 operations at 0.2 and 0.4 of 10 TFLOPS; 3 tokens of 8192 bytes on the ring."""
+    step = STEP._replace(
+        prompt_tokens=3.0, prompt_operations=3e10, prompt_attention_operations=1e10
+    )
+    card = device(tflops_fp16=10.0, link_gbs=100.0)
+    one = dict(step_terms(step, ROUND, card, ONE))
+    two = dict(step_terms(step, ROUND, card, Parallelism(2)))
+
+    assert one["prompts"] == pytest.approx(15.0 + 2.5)
+    assert two["prompts"] == pytest.approx(17.5 + 64 * 3 * 8192 / 50e6)
+    assert "prompts" not in dict(step_terms(STEP, ROUND, card, ONE))
+
+
+def test_prompts_of_a_device_without_known_arithmetic_take_no_time() -> None:
+    """Nothing is made up."""
+    step = STEP._replace(prompt_tokens=3.0, prompt_operations=3e10)
+
+    assert dict(step_terms(step, ROUND, device(), ONE))["prompts"] == 0.0
+
+
 def test_rate_is_the_inverse_of_the_step_with_its_spread() -> None:
     """One token of each stream per step; p10 and p90 are shares of p50."""
     found = rate(llama_8b(), device(), VLLM, Workload(1024, 4), ONE)

@@ -53,12 +53,16 @@ def test_a_tied_embedding_is_the_head() -> None:
 
 
 def test_experts_are_read_by_what_the_batch_touches() -> None:
-    """One token reads 8 of 128 experts of 3 x 2048 x 768 parameters in 16 bits."""
+    """One token reads 8 of 128 experts of 3 x 2048 x 768 parameters in 16 bits.
+
+    Two tokens count as 1.8 independent ones: 128 x (1 - (120/128)^1.8).
+    """
     model = model_of((expert_layer(full(4)),) * 2, hidden=2048, vocabulary=1000)
     one = 3 * 2048 * 768 * 2
 
     assert traffic(model).expert_bytes == 2 * 8 * one
-    assert traffic(model, concurrency=2).expert_bytes == 2 * 15.5 * one
+    two = traffic(model, concurrency=2).expert_bytes
+    assert two == pytest.approx(2 * 128 * (1 - (120 / 128) ** 1.8) * one)
     assert traffic(model).expert_layers == 2
 
 
@@ -141,3 +145,59 @@ def test_numbers_out_of_range_are_refused(field: str, value: int) -> None:
     with pytest.raises(SizingError) as caught:
         step_traffic(model_of((attention_layer(full()),)), VLLM, workload, parallelism)
     assert caught.value.code == "SIZ056"
+
+
+@pytest.mark.parametrize(
+    ("own", "asked", "dense", "experts"),
+    [
+        ("BF16", "", 16, 16),
+        ("FP8", "", 8, 8),
+        ("INT8", "", 8, 8),
+        ("NVFP4", "", 4, 4),
+        ("MXFP4", "", 16, 4),  # experts alone are in 4 bits
+        ("BF16", "AWQ", 0, 0),
+        ("BF16", "Q4_K_M", 0, 0),
+        ("BF16", "Q8_0", 0, 0),
+    ],
+)
+def test_formats_of_the_weights(own: str, asked: str, dense: int, experts: int) -> None:
+    """What tensor cores multiply as it is stored, by the width of the part; else 0: unpacked."""
+    model = model_of((expert_layer(full(4)),), hidden=2048, vocabulary=1000, quantization=own)
+    found = traffic(model, quantization=asked)
+
+    assert (found.dense_bits, found.expert_bits) == (dense, experts)
+
+
+def test_a_single_stream_meets_no_prompts() -> None:
+    """Its own prompt is over when its answer begins."""
+    found = traffic(llama_8b())
+
+    assert found.prompt_tokens == 0
+    assert found.prompt_operations == found.prompt_attention_operations == 0
+
+
+def test_other_streams_bring_their_prompts() -> None:
+    """Three others, two prompt tokens per answer token: six in a step, of prompts of 2/3 of 900.
+
+    A token multiplies all layers, no head, and attends to half of 600: 2 x 32 heads x 256 elements.
+    """
+    found = traffic(llama_8b(), context=900, concurrency=4, prompt_ratio=2.0)
+
+    assert found.prompt_tokens == 6
+    assert found.prompt_operations == pytest.approx(6 * 32 * LAYER)  # 2 per parameter, 2 bytes each
+    attention = 32 * 2 * 32 * 256 * 300
+    assert found.prompt_attention_operations == pytest.approx(6 * attention)
+
+
+def test_prompts_attend_within_window_and_index() -> None:
+    """A window of 64 and an index of 2048 tokens bound what a token of a long prompt sees."""
+    layers = (
+        attention_layer(sliding(64), hidden=2048, heads=16),
+        attention_layer(latent(512, 64, 128), hidden=2048, heads=16),
+        attention_layer(state(1000), hidden=2048, heads=16),
+    )
+    model = model_of(layers, hidden=2048, vocabulary=1000)
+    found = traffic(model, context=100_000, concurrency=2)
+
+    assert found.prompt_attention_operations == 2 * 16 * (256 * 64 + 320 * 2048)
+    assert (found.latent_layers, found.indexed_layers) == (1, 1)

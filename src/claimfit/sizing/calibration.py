@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import json
 import math
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from claimfit.errors import InputError
+from claimfit.records import NamedTuple
 from claimfit.sizing.plan import EngineChoice, Parallelism
 from claimfit.sizing.speed import step_terms
 from claimfit.sizing.traffic import StepTraffic
@@ -127,20 +128,39 @@ class Calibration(NamedTuple):
             return chosen
         found = correction(chosen, device, rows)
         wide = math.exp(_NORMAL_P10 * found.spread)
-        basis: Basis = "measured" if found.rows >= _MEASURED_FROM else chosen.basis
+        few = found.rows < _MEASURED_FROM
+        basis: Basis = chosen.basis if few else "measured"
+        dense, mixed = (
+            (max(low, 1 / wide), min(high, wide)) if few else (1 / wide, wide)
+            for low, high in (chosen.spread(experts=False), chosen.spread(experts=True))
+        )
         return chosen._replace(
             efficiency=chosen.efficiency / found.transfer,
             expert_efficiency=chosen.expert_efficiency / found.transfer,
+            eight_bit_efficiency=chosen.eight_bit_efficiency / found.transfer,
+            four_bit_efficiency=chosen.four_bit_efficiency / found.transfer,
+            expert_eight_bit_efficiency=chosen.expert_eight_bit_efficiency / found.transfer,
+            expert_four_bit_efficiency=chosen.expert_four_bit_efficiency / found.transfer,
             cache_efficiency=chosen.cache_efficiency / found.transfer,
             step_us=chosen.step_us * found.fixed,
             layer_us=chosen.layer_us * found.fixed,
             expert_layer_us=chosen.expert_layer_us * found.fixed,
             state_layer_us=chosen.state_layer_us * found.fixed,
+            latent_layer_us=chosen.latent_layer_us * found.fixed,
+            indexed_layer_us=chosen.indexed_layer_us * found.fixed,
+            unpack_operations=chosen.unpack_operations * found.transfer,
             sequence_us=chosen.sequence_us * found.fixed,
             vocabulary_us=chosen.vocabulary_us * found.fixed,
             collective_us=chosen.collective_us * found.fixed,
-            low=max(chosen.low, 1 / wide) if found.rows < _MEASURED_FROM else 1 / wide,
-            high=min(chosen.high, wide) if found.rows < _MEASURED_FROM else wide,
+            link_efficiency=chosen.link_efficiency / found.fixed,
+            compute_efficiency=chosen.compute_efficiency / found.transfer,
+            prompt_efficiency=chosen.prompt_efficiency / found.transfer,
+            prompt_expert_efficiency=chosen.prompt_expert_efficiency / found.transfer,
+            attention_efficiency=chosen.attention_efficiency / found.transfer,
+            low=dense[0],
+            high=dense[1],
+            expert_low=mixed[0],
+            expert_high=mixed[1],
             basis=basis,
             source=f"{found.rows} of your measurements of {device.id}, on {chosen.source}",
         )
@@ -279,7 +299,6 @@ def _observation(row: object, place: str) -> Observation:
         name: _amount(traffic, name, place, least=1 if name in {"layers", "sequences"} else 0)
         for name in StepTraffic._fields
     }
-    operations = moved.pop("operations")
     counts = {name: int(amount) for name, amount in moved.items()}
     if counts["dense_bytes"] + counts["expert_bytes"] < 1:
         raise _wrong(place, "dense_bytes", 0, "bytes that a step reads")
@@ -293,7 +312,12 @@ def _observation(row: object, place: str) -> Observation:
         concurrency=int(_amount(row, "concurrency", place, least=1)),
         tensor=int(_amount(row, "tensor", place, least=1)),
         tokens_per_second=_amount(row, "tokens_per_second", place, least=1e-6),
-        traffic=StepTraffic(operations=operations, **counts),
+        traffic=StepTraffic(**counts)._replace(
+            operations=moved["operations"],
+            prompt_tokens=moved["prompt_tokens"],
+            prompt_operations=moved["prompt_operations"],
+            prompt_attention_operations=moved["prompt_attention_operations"],
+        ),
         source=_text(row, "source", place, least=0),
     )
 

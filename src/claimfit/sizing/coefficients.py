@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, cast
+from typing import TYPE_CHECKING, Final, Literal, cast
+
+from claimfit.records import NamedTuple
 
 if TYPE_CHECKING:
     from typing import TypedDict
@@ -30,7 +32,15 @@ if TYPE_CHECKING:
         priors: dict[str, _Entry]
 
 
-__all__ = ["Coefficients", "Family", "arithmetic_tflops", "coefficients", "family", "prior"]
+__all__ = [
+    "Coefficients",
+    "Family",
+    "arithmetic_tflops",
+    "coefficients",
+    "family",
+    "prior",
+    "unpacks",
+]
 
 Family = Literal[
     "cuda-datacentre",
@@ -106,6 +116,49 @@ class Coefficients(NamedTuple):
     """p90 as a multiple of p50."""
     basis: Basis
     source: str
+    eight_bit_efficiency: float = 0.0
+    """`efficiency` of dense weights in 8 bits that are multiplied as stored; 0 is as of others."""
+    four_bit_efficiency: float = 0.0
+    """The same for 4 bits."""
+    expert_eight_bit_efficiency: float = 0.0
+    """`expert_efficiency` of experts in 8 bits that are multiplied as stored; 0 is as of others."""
+    expert_four_bit_efficiency: float = 0.0
+    """The same for 4 bits."""
+    unpack_operations: float = 0.0
+    """Floating-point operations that unpacking one byte of the other formats displaces."""
+    latent_layer_us: float = 0.0
+    """More fixed cost of a layer of latent attention."""
+    indexed_layer_us: float = 0.0
+    """More of it where sparse attention has an indexer."""
+    link_efficiency: float = 1.0
+    """Share of the link's bandwidth that collectives move at."""
+    prompt_efficiency: float = 0.4
+    """Share of the arithmetic rate that prompts reach in dense models."""
+    prompt_expert_efficiency: float = 0.2
+    """The same in models with experts."""
+    attention_efficiency: float = 0.4
+    """Share of the 16-bit rate that the attention of prompts reaches."""
+    expert_low: float = 0.0
+    """p10 as a share of p50 for models with experts; 0 is that of the others."""
+    expert_high: float = 0.0
+    """The same of p90."""
+
+    def read_efficiency(self, bits: int, *, experts: bool) -> float:
+        """Return the share of peak bandwidth that weights of a format (`dense_bits`) are read at.
+
+        Weights that are unpacked first, bits 0, are read like those of 16 bits.
+        """
+        if experts:
+            own = {8: self.expert_eight_bit_efficiency, 4: self.expert_four_bit_efficiency}
+            return own.get(bits) or self.expert_efficiency
+        own = {8: self.eight_bit_efficiency, 4: self.four_bit_efficiency}
+        return own.get(bits) or self.efficiency
+
+    def spread(self, *, experts: bool) -> tuple[float, float]:
+        """Return p10 and p90 as multiples of p50."""
+        if experts and self.expert_low:
+            return self.expert_low, self.expert_high
+        return self.low, self.high
 
 
 def family(device: Accelerator) -> Family:
@@ -132,9 +185,22 @@ def family(device: Accelerator) -> Family:
     return "neuron" if device.vendor == "aws" else "unknown"
 
 
-def arithmetic_tflops(device: Accelerator) -> float | None:
-    """Return the rate at which `device` computes decode steps, None when it is not known."""
-    return device.tflops_fp16 or _SINGLE_PRECISION_TFLOPS.get(device.id)
+def arithmetic_tflops(device: Accelerator, bits: int = 16) -> float | None:
+    """Return the rate at which `device` multiplies a format, None when it is not known.
+
+    `bits` is as in `StepTraffic.dense_bits`. What the device has no units for is unpacked to 16.
+    """
+    half = device.tflops_fp16 or _SINGLE_PRECISION_TFLOPS.get(device.id)
+    if bits == 8:
+        return device.tflops_fp8 or half
+    return (bits == 4 and device.tflops_fp4) or half
+
+
+def unpacks(device: Accelerator, bits: int) -> bool:
+    """Return whether `device` unpacks weights of a format before it multiplies them."""
+    if bits == 16:
+        return False
+    return not (device.tflops_fp8 if bits == 8 else bits == 4 and device.tflops_fp4)
 
 
 def coefficients(device: Accelerator, engine: EngineChoice) -> Coefficients:
@@ -149,7 +215,10 @@ def coefficients(device: Accelerator, engine: EngineChoice) -> Coefficients:
         return kin
     assumed = table.priors[name]
     return assumed._replace(
-        low=assumed.low**_UNMEASURED_WIDER, high=assumed.high**_UNMEASURED_WIDER
+        low=assumed.low**_UNMEASURED_WIDER,
+        high=assumed.high**_UNMEASURED_WIDER,
+        expert_low=assumed.expert_low**_UNMEASURED_WIDER,
+        expert_high=assumed.expert_high**_UNMEASURED_WIDER,
     )
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
+
+from claimfit.records import NamedTuple
 
 if TYPE_CHECKING:
     from claimfit.manifests.reader import Value

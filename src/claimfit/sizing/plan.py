@@ -43,6 +43,9 @@ class Workload(NamedTuple):
     max_sequences: int = 0
     """0 is the engine's default (llama.cpp: parallel slots = concurrency)."""
     lora: LoraAdapters | None = None
+    prompt_ratio: float = 1.0
+    """Prompt tokens for each token of the answer, of all requests: what share of a step's work is
+    reading the prompts of others."""
 
 
 class Parallelism(NamedTuple):

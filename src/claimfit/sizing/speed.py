@@ -6,6 +6,7 @@ One step of a batch takes
   + weights read          dense bytes / (efficiency x bandwidth), experts apart
   + cache read            cache bytes / (efficiency x bandwidth)
   + arithmetic            2 x active parameters x sequences / (efficiency x TFLOPS)
+  + prompts               of the streams that follow others, read in between
   + collectives           two per layer when tensor-parallel
 
 and yields one token for each sequence. The coefficients come from measurements: fitted per device
@@ -17,10 +18,11 @@ architectures that were left out of the fit.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from claimfit.errors import SizingError
-from claimfit.sizing.coefficients import arithmetic_tflops, coefficients, prior
+from claimfit.records import NamedTuple
+from claimfit.sizing.coefficients import arithmetic_tflops, coefficients, prior, unpacks
 from claimfit.sizing.plan import Rate
 from claimfit.sizing.traffic import step_traffic
 
@@ -105,10 +107,11 @@ def rate_of(
     terms = step_terms(traffic, chosen, device, parallelism)
     step_ms = sum(milliseconds for _, milliseconds in terms)
     p50 = 1000.0 / step_ms
+    low, high = chosen.spread(experts=traffic.expert_layers > 0)
     return Rate(
-        p10=p50 * chosen.low,
+        p10=p50 * low,
         p50=p50,
-        p90=p50 * chosen.high,
+        p90=p50 * high,
         aggregate_p50=p50 * workload.concurrency,
         active_bytes=traffic.weight_bytes,
         kv_bytes=traffic.cache_bytes,
@@ -123,10 +126,10 @@ def step_terms(
 ) -> tuple[tuple[str, float], ...]:
     """Return (term, milliseconds) of one step; the terms add up to the step."""
     bandwidth = device.bandwidth_gbs or 0.0
-    weights = _transfer_ms(traffic.dense_bytes, chosen.efficiency * bandwidth)
-    weights += _transfer_ms(traffic.expert_bytes, chosen.expert_efficiency * bandwidth)
+    weights = _weights_ms(traffic, chosen, device)
+    bits = traffic.expert_bits if traffic.expert_layers else traffic.dense_bits
     arithmetic = 0.0
-    tflops = arithmetic_tflops(device)
+    tflops = arithmetic_tflops(device, bits)
     if tflops:
         operations_per_ms = chosen.compute_efficiency * tflops * 1e9
         # Reading and multiplying overlap: only what exceeds the reads is added.
@@ -137,9 +140,54 @@ def step_terms(
         ("cache", _transfer_ms(traffic.cache_bytes, chosen.cache_efficiency * bandwidth)),
         ("arithmetic", arithmetic),
     ]
+    if traffic.prompt_tokens:
+        terms.append(("prompts", _prompts_ms(traffic, chosen, device, parallelism)))
     if parallelism.devices > 1:
         terms.append(("collectives", _collectives_ms(traffic, chosen, device, parallelism)))
     return tuple(terms)
+
+
+def _weights_ms(traffic: StepTraffic, chosen: Coefficients, device: Accelerator) -> float:
+    """Return the time to read the weights, and to unpack those that are not multiplied as stored.
+
+    Unpacking is arithmetic on each weight, whatever the batch: two devices that differ in bandwidth
+    only read packed experts about equally fast (gpt-oss on H100 and H200).
+    """
+    bandwidth = device.bandwidth_gbs or 0.0
+    half = arithmetic_tflops(device)
+    total = 0.0
+    for amount, bits, experts in (
+        (traffic.dense_bytes, traffic.dense_bits, False),
+        (traffic.expert_bytes, traffic.expert_bits, True),
+    ):
+        packed = unpacks(device, bits)
+        efficiency = chosen.read_efficiency(0 if packed else bits, experts=experts)
+        total += _transfer_ms(amount, efficiency * bandwidth)
+        if packed and half:
+            total += chosen.unpack_operations * amount / (half * 1e9)
+    return total
+
+
+def _prompts_ms(
+    traffic: StepTraffic, chosen: Coefficients, device: Accelerator, parallelism: Parallelism
+) -> float:
+    """Return what reading the prompts of other streams adds to a step: arithmetic and collectives.
+
+    Nothing where the device's arithmetic is not known.
+    """
+    experts = traffic.expert_layers > 0
+    tflops = arithmetic_tflops(device, traffic.expert_bits if experts else traffic.dense_bits)
+    half = arithmetic_tflops(device)
+    total = 0.0
+    if tflops and half:
+        share = chosen.prompt_expert_efficiency if experts else chosen.prompt_efficiency
+        total += traffic.prompt_operations / (share * tflops * 1e9)
+        attention = traffic.prompt_attention_operations
+        total += attention / (chosen.attention_efficiency * half * 1e9)
+    if parallelism.tensor > 1:
+        moved = traffic.hidden_bytes / traffic.sequences * traffic.prompt_tokens
+        total += 2 * traffic.layers * _ring_ms(moved, chosen, device, parallelism)
+    return total
 
 
 def _fixed_ms(traffic: StepTraffic, chosen: Coefficients) -> float:
@@ -148,6 +196,8 @@ def _fixed_ms(traffic: StepTraffic, chosen: Coefficients) -> float:
         + chosen.layer_us * traffic.layers
         + chosen.expert_layer_us * traffic.expert_layers
         + chosen.state_layer_us * traffic.state_layers
+        + chosen.latent_layer_us * traffic.latent_layers
+        + chosen.indexed_layer_us * traffic.indexed_layers
         + (chosen.sequence_us + chosen.vocabulary_us * traffic.vocabulary / 1000.0)
         * traffic.sequences
     )
@@ -159,18 +209,27 @@ def _collectives_ms(
 ) -> float:
     """Return the time of two all-reduces per layer and one hand-over per pipeline stage.
 
-    A ring moves 2 (n - 1) / n of the activations over the link; the latency grows with the hops.
+    Each has a latency and moves activations over the link.
     """
-    ranks = parallelism.tensor
-    link_gbs = device.link_gbs / 2.0 if device.link_gbs else _PCIE_GBS
-    hand_over = chosen.collective_us / 1000.0 + _transfer_ms(traffic.hidden_bytes, link_gbs)
-    total = (parallelism.pipeline - 1) * hand_over
-    if ranks > 1:
-        moved = 2 * (ranks - 1) / ranks * traffic.hidden_bytes
-        total += (
-            2 * traffic.layers * (chosen.collective_us / 1000.0 + _transfer_ms(moved, link_gbs))
-        )
+    latency = chosen.collective_us / 1000.0
+    link_gbs = _link_gbs(chosen, device)
+    total = (parallelism.pipeline - 1) * (latency + _transfer_ms(traffic.hidden_bytes, link_gbs))
+    if parallelism.tensor > 1:
+        ring = _ring_ms(traffic.hidden_bytes, chosen, device, parallelism)
+        total += 2 * traffic.layers * (latency + ring)
     return total
+
+
+def _ring_ms(
+    amount_bytes: float, chosen: Coefficients, device: Accelerator, parallelism: Parallelism
+) -> float:
+    """Return the transfer time of an all-reduce: a ring moves 2 (n - 1) / n of the amount."""
+    ranks = parallelism.tensor
+    return _transfer_ms(2 * (ranks - 1) / ranks * amount_bytes, _link_gbs(chosen, device))
+
+
+def _link_gbs(chosen: Coefficients, device: Accelerator) -> float:
+    return chosen.link_efficiency * (device.link_gbs / 2.0 if device.link_gbs else _PCIE_GBS)
 
 
 def _transfer_ms(amount_bytes: float, gbs: float) -> float:
@@ -208,19 +267,20 @@ def bandwidth_floor(
     fixed_ms = _fixed_ms(traffic, assumed)
     if parallelism.devices > 1:
         fixed_ms += 2 * traffic.layers * assumed.collective_us / 1000.0
-    budget_ms = assumed.low * 1000.0 / min_tps
+    low, _ = assumed.spread(experts=traffic.expert_layers > 0)
+    budget_ms = low * 1000.0 / min_tps
     if budget_ms <= fixed_ms:
         raise SizingError(
             "SIZ053",
             "no memory is fast enough: the fixed time of a step is longer than a token may take",
             place="--min-tps",
             found=f"{min_tps:g} tok/s: {budget_ms:.2f} ms per step, {fixed_ms:.2f} ms of it fixed",
-            expected=f"at most {assumed.low * 1000.0 / fixed_ms:.0f} tok/s",
+            expected=f"at most {low * 1000.0 / fixed_ms:.0f} tok/s",
             fix="lower --min-tps, or name products instead of a bandwidth",
         )
     weighted_bytes = (
-        traffic.dense_bytes / assumed.efficiency
-        + traffic.expert_bytes / assumed.expert_efficiency
+        traffic.dense_bytes / assumed.read_efficiency(traffic.dense_bits, experts=False)
+        + traffic.expert_bytes / assumed.read_efficiency(traffic.expert_bits, experts=True)
         + traffic.cache_bytes / assumed.cache_efficiency
     )
     exact_gbs = weighted_bytes / (budget_ms - fixed_ms) / 1e6
@@ -244,7 +304,7 @@ def bandwidth_floor(
         min_tps=min_tps,
         budget_ms=budget_ms,
         equation=(
-            f"{moved / 1e9:.3g} GB / ({assumed.low:.2f} / {min_tps:g} tok/s - {fixed_ms:.2f} ms)"
+            f"{moved / 1e9:.3g} GB / ({low:.2f} / {min_tps:g} tok/s - {fixed_ms:.2f} ms)"
             f" / {efficiency:.2f} = {gbs} GB/s"
         ),
         source=assumed.source,

@@ -5,27 +5,45 @@ needs, and the cache of every sequence. Two things make that less than "the file
 looked up row by row (unless it is the output head too), and in a layer of experts only the experts
 are read that some token of the batch was routed to.
 
+With several streams a step has more to do: while one stream decodes an answer, each of the others
+ends and is replaced once, and the prompts of the newcomers are read in between. Each step then
+carries, for each other stream, as many prompt tokens as there are for each token of the answers.
+
 Pure arithmetic on the model's shape; how fast the bytes move is `claimfit.sizing.speed`.
 """
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Final
 
 from claimfit.errors import SizingError
 from claimfit.model.facts import Cache, ModelFacts, active_layer_parameters
+from claimfit.model.quantization import quantization
 from claimfit.records import NamedTuple
 from claimfit.sizing.kv_cache import cache_dtype, token_bytes
 from claimfit.sizing.weights import element_bytes, loaded_weights
 
 if TYPE_CHECKING:
     from claimfit.sizing.plan import EngineChoice, Parallelism, Workload
+    from claimfit.sizing.weights import LoadedWeights
 
 __all__ = ["StepTraffic", "cache_bytes", "distinct_experts", "step_traffic"]
 
 _SPARSE_TOKENS: Final = 2048
 """Tokens that sparse attention with an indexer reads in full (index_topk of DeepSeek V3.2)."""
 
+_INDEPENDENCE: Final = 0.8
+"""Share of the tokens of a batch that are routed independently of the others: experts are not
+equally popular. Fitted to rows of vLLM and SGLang at 4 to 256 streams (docs/speed.md)."""
+
+_KEY_AND_VALUE: Final = 320
+"""Elements of one MLA head's key (128 and rope 64) and value (128) where the facts state none."""
+
+_MULTIPLIED: Final = frozenset({"float", "fp8", "fp4"})
+"""Families of quantization whose values tensor cores multiply as they are stored (INT8 too)."""
+_MOSTLY_16_BITS: Final = 12.0
+_MOSTLY_8_BITS: Final = 6.0
 _LARGEST_COUNT: Final = 10**9
 """Far beyond any context or batch, and small enough for every product to stay a finite float."""
 
@@ -51,6 +69,21 @@ class StepTraffic(NamedTuple):
     """Sequences in one step: the concurrency, or one pipeline stage's share of it."""
     hidden_bytes: int
     """Activations that one collective moves: 2 bytes x hidden size x sequences."""
+    dense_bits: int = 16
+    """Format of the dense weights: 16, 8 or 4 when it is one that tensor cores multiply as it is
+    stored (16-bit floats; FP8, INT8; NVFP4, MXFP4), 0 for those that are unpacked first."""
+    expert_bits: int = 16
+    """The same of the routed experts."""
+    latent_layers: int = 0
+    """Layers of multi-head latent attention, which has more and smaller matrices."""
+    indexed_layers: int = 0
+    """Layers whose sparse attention has an indexer."""
+    prompt_tokens: float = 0.0
+    """Tokens of other streams' prompts that a step reads too."""
+    prompt_operations: float = 0.0
+    """Floating-point operations of their matrices."""
+    prompt_attention_operations: float = 0.0
+    """Floating-point operations of their attention."""
 
     @property
     def weight_bytes(self) -> int:
@@ -58,13 +91,13 @@ class StepTraffic(NamedTuple):
         return self.dense_bytes + self.expert_bytes
 
 
-def distinct_experts(experts: int, per_token: int, tokens: int) -> float:
+def distinct_experts(experts: int, per_token: int, tokens: float) -> float:
     """Return how many experts of one layer a batch of `tokens` touches on average.
 
     Each token picks `per_token` of `experts`; with independent, even routing an expert stays
     untouched with probability (1 - k/E)^B, hence E * (1 - (1 - k/E)^B).
     """
-    return experts * (1.0 - (1.0 - per_token / experts) ** tokens)
+    return experts * (1.0 - math.pow(1.0 - per_token / experts, tokens))
 
 
 def cache_bytes(cache: Cache, tokens: int, cache_element: float, tensor: int) -> float:
@@ -124,21 +157,26 @@ def step_traffic(
     _, cache_element = cache_dtype(workload.kv_dtype, engine.name, element)
     sequences = -(-workload.concurrency // parallelism.pipeline)
     tensor = parallelism.tensor
-    split = loaded_weights(model, workload.quantization, engine.name).split
+    loaded = loaded_weights(model, workload.quantization, engine.name)
+    split = loaded.split
     dense = (split.output or split.embedding) + sum(split.layers)
     expert, expert_layers = 0.0, 0
     for layer, layer_experts in zip(model.layers, split.experts, strict=True):
         mixture = layer.mixture
         if mixture is not None and mixture.experts:
             expert_layers += 1
-            touched = distinct_experts(mixture.experts, mixture.experts_per_token, sequences)
+            tokens = 1 + _INDEPENDENCE * (sequences - 1)
+            touched = distinct_experts(mixture.experts, mixture.experts_per_token, tokens)
             expert += layer_experts * touched / mixture.experts
     kept = sum(
         cache_bytes(layer.cache, workload.context_tokens, cache_element, tensor)
         for layer in model.layers
     )
-    active = sum(active_layer_parameters(layer) for layer in model.layers)
-    active += model.output_parameters or model.embedding_parameters
+    in_layers = sum(active_layer_parameters(layer) for layer in model.layers)
+    active = in_layers + (model.output_parameters or model.embedding_parameters)
+    dense_bits, expert_bits = _formats(model, loaded)
+    ratio = workload.prompt_ratio
+    prompts = (sequences - 1) * ratio
     return StepTraffic(
         dense_bytes=round(dense / tensor),
         expert_bytes=round(expert / tensor),
@@ -150,4 +188,60 @@ def step_traffic(
         operations=2.0 * active * sequences / tensor,
         sequences=sequences,
         hidden_bytes=2 * model.hidden_size * sequences,
+        dense_bits=dense_bits,
+        expert_bits=expert_bits,
+        latent_layers=sum(layer.cache.kind == "mla" for layer in model.layers),
+        indexed_layers=sum(layer.cache.index_size > 0 for layer in model.layers),
+        prompt_tokens=prompts,
+        prompt_operations=2.0 * in_layers * prompts / tensor,
+        prompt_attention_operations=prompts
+        * _attention_operations(model, workload.context_tokens * ratio / (1 + ratio))
+        / tensor,
     )
+
+
+def _formats(model: ModelFacts, loaded: LoadedWeights) -> tuple[int, int]:
+    """Return `StepTraffic.dense_bits` and `expert_bits` of weights as they are loaded."""
+    dense = experts = 0
+    for layer in model.layers:
+        dense += layer.mixer_parameters + layer.feed_forward_parameters
+        if layer.mixture is not None:
+            dense += layer.mixture.shared_parameters + layer.mixture.router_parameters
+            experts += layer.mixture.experts * layer.mixture.expert_parameters
+    scheme = quantization(loaded.scheme)
+    multiplied = scheme.family in _MULTIPLIED or scheme.name == "INT8"
+    dense_bits = _format(8 * sum(loaded.split.layers) / max(1, dense), multiplied)
+    if not experts:
+        return dense_bits, dense_bits
+    return dense_bits, _format(8 * sum(loaded.split.experts) / experts, multiplied)
+
+
+def _format(bits: float, multiplied: bool) -> int:
+    """Return the format of weights that take `bits` on average, scales and exceptions included."""
+    if bits > _MOSTLY_16_BITS:
+        return 16
+    if not multiplied:
+        return 0
+    return 8 if bits > _MOSTLY_8_BITS else 4
+
+
+def _attention_operations(model: ModelFacts, tokens: float) -> float:
+    """Return the operations of attention for each token of a prompt of `tokens`, on average.
+
+    A token attends to half of its prompt: 2 operations for each element of key and value.
+    """
+    total = 0.0
+    for layer in model.layers:
+        cache = layer.cache
+        seen = tokens / 2
+        if cache.kind == "sliding" and cache.window:
+            seen = min(seen, cache.window)
+        elif cache.index_size:
+            seen = min(seen, _SPARSE_TOKENS)
+        elif cache.kind not in {"full", "mla", "sliding"}:
+            continue
+        elements = cache.key_size + cache.value_size
+        if cache.kind == "mla" and not (cache.key_size and cache.value_size):
+            elements = _KEY_AND_VALUE
+        total += 2.0 * layer.heads * elements * seen
+    return total

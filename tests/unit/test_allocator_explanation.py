@@ -210,11 +210,6 @@ def test_every_reason_is_documented(code: str) -> None:
     assert "\n## Fix\n" in page
 
 
-def test_no_page_is_left_over() -> None:
-    """Pages are for reasons that exist."""
-    assert {path.stem for path in REASONS.glob("*.md")} == set(MEANINGS)
-
-
 def test_a_claim_that_fits_needs_no_reason() -> None:
     """Devices that are not needed still say what they would have said."""
     found = _explained([published(device("d0"), device("d1", taints=[TAINT]))], claim(exact()))

@@ -269,6 +269,11 @@ def _typed(value: object, kind: type[_Kind], place: str) -> _Kind:
     try:
         return msgspec.convert(value, type=kind)
     except msgspec.ValidationError as error:
+        if "`raw`" not in str(error):
+            raise _wrong_shape(error, kind.__name__, place) from None
+    try:  # the parameters of a driver are kept as JSON, which only JSON can be decoded to
+        return msgspec.json.decode(msgspec.json.encode(value), type=kind)
+    except msgspec.ValidationError as error:
         raise _wrong_shape(error, kind.__name__, place) from None
 
 

@@ -123,6 +123,6 @@ def test_extended_resources_before_136_wait() -> None:
     """Where the gate is off the pod waits on the device plugin's resource."""
     field, text = said("g07-extended-resource-class", "1.35")
 
-    assert "drops this field" in field
+    assert "1.35 drops this field" in field
     assert "DRAExtendedResource is off" in text
     assert "Insufficient nvidia.com/gpu" in text

@@ -137,6 +137,27 @@ spec:
   - {name: h, resourceClaimTemplateName: b}
 """,
     ),
+    "a plain expression that needs quotes afterwards": (
+        """apiVersion: resource.k8s.io/v1
+kind: DeviceClass
+metadata: {name: a}
+spec:
+  selectors:
+  - cel:
+      expression: device.attributes['gpu.nvidia.com'].uuid == 'x'  # one board
+""",
+        (
+            """apiVersion: resource.k8s.io/v1
+kind: DeviceClass
+metadata: {name: a}
+spec:
+  selectors:
+  - cel:
+      expression: "'uuid' in device.attributes['gpu.nvidia.com'] && """
+            """device.attributes['gpu.nvidia.com'].uuid == 'x'"  # one board
+"""
+        ),
+    ),
     "names, words and expressions": (
         """apiVersion: resource.k8s.io/v1
 kind: ResourceClaim

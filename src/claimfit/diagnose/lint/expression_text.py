@@ -78,11 +78,35 @@ class ExpressionText:
             # The quote of an escaped pair is what the map points at: take its backslash along.
             if start < len(self.text) and self._layout.text[first - 1 : first] == "\\":
                 return ()
+        elif not style:
+            return self._plain_edit(start, stop, text)
         else:
             quoted, same = text, written == self.text[start:stop]
-            if not style and (": " in text or " #" in text or text[-1:] == ":"):
-                return ()
         return (Edit(first, last, quoted),) if same else ()
+
+    def _plain_edit(self, start: int, stop: int, text: str) -> tuple[Edit, ...]:
+        """Return the edit of a scalar without quotes, which may need some afterwards."""
+        assert self._span is not None  # noqa: S101  # asked by `edit` only
+        assert self._offsets is not None  # noqa: S101
+        whole = self.text[:start] + text + self.text[stop:]
+        if self._layout.text[self._span.start : self._span.stop] != self.text:
+            plain = start > 0 and not _needs_quotes(text)
+            first, last = self._offsets[start], self._offsets[max(stop - 1, start)]
+            last = last + 1 if stop > start else first
+            same = self._layout.text[first:last] == self.text[start:stop]
+            return (Edit(first, last, text),) if plain and same else ()  # folded over lines
+        if not _needs_quotes(whole):
+            return (Edit(self._span.start + start, self._span.start + stop, text),)
+        if '"' in whole or "\\" in whole:
+            quoted = "'" + whole.replace("'", "''") + "'"
+        else:
+            quoted = f'"{whole}"'
+        return (Edit(self._span.start, self._span.stop, quoted),)
+
+
+def _needs_quotes(text: str) -> bool:
+    """Whether YAML would read `text` without quotes as something else."""
+    return text[:1] in "\"'!&*%@`[]{},#|>?:-" or ": " in text or " #" in text or text[-1:] == ":"
 
 
 def _offsets(raw: str, span: Span, text: str) -> list[int] | None:

@@ -166,11 +166,13 @@ class _Reader:
                 continue
             if item is None:
                 continue
-            missing = [gate for gate in field.gate if not self.report.profile.enabled(gate)]
+            profile = self.report.profile
+            missing = [gate for gate in field.gate if not profile.enabled(gate)]
+            kept = not missing or profile.minor < field.kept_before
             if missing and item not in ([], {}, ""):
-                self.dropped((*path, name), missing)
+                self.dropped((*path, name), missing, kept=kept)
             read = self.value(item, field.type, (*path, name))
-            if not missing:
+            if kept:
                 part.values[name] = read
         return part
 
@@ -246,15 +248,15 @@ class _Reader:
         self.report.broken(path)
         return None
 
-    def dropped(self, path: Path, gates: list[str]) -> None:
+    def dropped(self, path: Path, gates: list[str], *, kept: bool) -> None:
         profile = self.report.profile
         which = " and ".join(gates)
+        does = "stores this field and does nothing with it" if kept else "drops this field"
         self.report.add(
             "LNT012",
             "warning",
             path,
-            f"{text_of(path)}: Kubernetes {profile.kubernetes} drops this field: feature gate "
-            f"{which} is off",
+            f"{text_of(path)}: Kubernetes {profile.kubernetes} {does}: feature gate {which} is off",
             fix=f"turn on {which}, or lint for the version that you run: --kubernetes, "
             "--feature-gates",
             at_key=True,

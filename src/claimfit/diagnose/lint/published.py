@@ -119,10 +119,11 @@ class World(NamedTuple):
         return (*folded, *get_close_matches(identifier[:_LONGEST_NAME], offered, 3, 0.6))
 
     def homes(self, identifier: str, *, capacity: bool = False) -> tuple[str, ...]:
-        """Return the domains that have `identifier`, those of the cluster's devices first."""
+        """Return the domains that have `identifier`: the standard one, then those in use."""
         names = self.capacities if capacity else self.attributes
         found = sorted(domain for domain, name in names if name == identifier)
-        return tuple(sorted(found, key=lambda domain: domain not in self.drivers))
+        use = self.drivers
+        return tuple(sorted(found, key=lambda at: (at != STANDARD_DOMAIN, at not in use)))
 
 
 def world_of(objects: Sequence[Checked], context: Context) -> World:

@@ -24,12 +24,14 @@ class Field(NamedTuple):
         gate: feature gates without which the API server drops it.
         since: first minor of Kubernetes 1 that has it.
         until: last minor that has it.
+        kept_before: before this minor the server keeps the field even where its gate is off.
     """
 
     type: str
     gate: tuple[str, ...] = ()
     since: int = 0
     until: int = 999
+    kept_before: int = 0
 
 
 _CONSUMABLE: Final = ("DRAConsumableCapacity",)
@@ -54,7 +56,7 @@ _REQUEST: Final = _fields(
     selectors="[]DeviceSelector",
     allocationMode="string",
     count="int64",
-    tolerations=Field("[]DeviceToleration", _TAINTS),
+    tolerations=Field("[]DeviceToleration", _TAINTS, kept_before=36),
     capacity=Field("CapacityRequirements", _CONSUMABLE),
     derivedAttributes=Field("[]DeviceDerivedAttribute", _DERIVED, since=37),
 )
@@ -105,7 +107,7 @@ STRUCTURES: Final[dict[str, dict[str, Field]]] = {
     "DeviceConstraint": _fields(
         requests="[]string",
         matchAttribute="string",
-        distinctAttribute=Field("string", _CONSUMABLE),
+        distinctAttribute=Field("string", _CONSUMABLE, kept_before=36),
     ),
     "DeviceClaimConfiguration": _fields(requests="[]string") | _CONFIGURATION,
     "DeviceClassConfiguration": _CONFIGURATION,

@@ -31,6 +31,7 @@ MOST_ADVANCED_DEVICES: Final = 64
 MOST_COUNTER_SETS: Final = 8
 MOST_COUNTERS: Final = 32
 MOST_CONSUMPTIONS: Final = 2
+_MOST_OLD_COUNTERS: Final = 1024
 MOST_ENTRIES: Final = 32
 MOST_VALUES: Final = 48
 MOST_TAINTS: Final = 16
@@ -204,7 +205,8 @@ def _check_field_requirement(requirement: Part, report: Report) -> None:
 
 def _check_devices(spec: Part, report: Report) -> None:
     devices = device_parts(spec)
-    most = MOST_ADVANCED_DEVICES if any(map(_is_advanced, devices)) else MOST_DEVICES
+    advanced = report.profile.minor >= 35 and any(map(_is_advanced, devices))
+    most = MOST_ADVANCED_DEVICES if advanced else MOST_DEVICES
     if spec.count("devices") > most:
         report.too_many(spec.at("devices"), spec.count("devices"), most)
         return
@@ -269,7 +271,7 @@ def _check_entries(device: Part, report: Report) -> None:
         max(sum(item.count(field) for field in _LISTS), 1) if isinstance(item, Part) else 1
         for item in attributes.values()
     )
-    if values > MOST_VALUES:
+    if values > MOST_VALUES and report.profile.minor >= 36:
         detail = f"the total number of attribute values must not exceed {MOST_VALUES}"
         report.invalid(device.path, values, detail)
     for name, attribute in attributes.items():
@@ -352,15 +354,41 @@ def _check_node_resources(device: Part, report: Report) -> None:
 def _check_counter_sets(spec: Part, report: Report) -> None:
     sets = spec.parts("sharedCounters")
     if report.profile.minor < 35:
-        total = sum(item.count("counters") for item in sets)
-        if total > MOST_COUNTERS:  # one limit for all sets of a slice
-            report.too_many(spec.at("sharedCounters"), total, MOST_COUNTERS)
-            return
+        _check_old_counters(spec, report)
     elif spec.count("sharedCounters") > MOST_COUNTER_SETS:
         count = spec.count("sharedCounters")
         report.too_many(spec.at("sharedCounters"), count, MOST_COUNTER_SETS)
         return
     _check_counters(sets, "name", report)
+
+
+def _check_old_counters(spec: Part, report: Report) -> None:
+    """Check what 1.34 asked of counters: sets in the same slice, and totals over all of them."""
+    known = {item.text("name"): item.entries("counters") for item in spec.parts("sharedCounters")}
+    total = sum(map(len, known.values()))
+    if total > MOST_COUNTERS:
+        detail = f"the total number of shared counters must not exceed {MOST_COUNTERS}"
+        report.invalid(spec.at("sharedCounters"), total, detail)
+    whole = 0
+    for _, device in device_parts(spec):
+        own = sum(item.count("counters") for item in device.parts("consumesCounters"))
+        whole += own
+        if own > MOST_COUNTERS:
+            detail = f"the total number of counters must not exceed {MOST_COUNTERS}"
+            report.invalid(device.path, own, detail)
+        for consumption in device.parts("consumesCounters"):
+            name = consumption.text("counterSet")
+            if name not in known:
+                detail = "must reference a counterSet defined in the ResourceSlice sharedCounters"
+                report.invalid(consumption.at("counterSet"), name, detail)
+                continue
+            for counter in consumption.entries("counters"):
+                if counter not in known[name]:
+                    detail = "must reference a counter defined in the ResourceSlice sharedCounters"
+                    report.invalid(consumption.at("counters"), counter, detail, key=counter)
+    if whole > _MOST_OLD_COUNTERS:
+        detail = f"the total number of counters in devices must not exceed {_MOST_OLD_COUNTERS}"
+        report.invalid(spec.at("devices"), whole, detail)
 
 
 def _check_consumptions(device: Part, report: Report) -> None:
@@ -383,7 +411,7 @@ def _check_counters(holders: list[Part], field: str, report: Report) -> None:
         counters = holder.entries("counters")
         if not counters:
             report.required(holder.at("counters"))
-        elif len(counters) > MOST_COUNTERS:
+        elif len(counters) > MOST_COUNTERS and report.profile.minor >= 35:
             report.too_many(holder.at("counters"), len(counters), MOST_COUNTERS)
         else:
             for counter in counters:

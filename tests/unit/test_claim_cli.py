@@ -243,3 +243,26 @@ def test_the_cold_path_imports_nothing_heavy(output: str) -> None:
     modules = {line.rsplit("|", 1)[1].strip().partition(".")[0] for line in timed}
     assert "claimfit" in modules
     assert not modules & HEAVY
+
+
+@pytest.mark.parametrize(
+    ("engine", "flags"),
+    [
+        ("vllm", {"--enable-lora": "", "--max-loras": "4", "--max-lora-rank": "64"}),
+        ("sglang", {"--enable-lora": "", "--max-loras-per-batch": "4", "--max-lora-rank": "64"}),
+    ],
+)
+def test_adapters_are_sized_and_started(
+    engine: str, flags: dict[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """LoRA adapters have a line in the account and flags of the engine; one fact alone is none."""
+    arguments = (MODEL, "--engine", engine, "--lora-adapters", "4")
+    tier = claimed(capsys, *arguments, "--lora-rank", "64")["tiers"][0]
+
+    (adapters,) = (item for item in tier["memory"]["components"] if item["name"] == "lora")
+    assert adapters["highBytes"] > 0
+    assert tier["engine"]["flags"].items() >= flags.items()
+    assert "--enable-lora --max-loras" in tier["engine"]["command"]
+
+    assert main(["claim", *arguments]) == 2
+    assert "--lora-adapters and --lora-rank need one another" in capsys.readouterr().err

@@ -202,6 +202,8 @@ def test_the_dialect_is_written_with_a_warning(
     [
         (["Qwen/Qwen3-8B"], "CLM009"),
         (["--context", "8192"], "CLM009"),
+        (["--lora-adapters", "4", "--lora-rank", "8"], "CLM009"),
+        (["--unlisted", "admit"], "CLM009"),
         (["--dialect", "fit-v1alpha2", "--target", "gpu.nvidia.com"], "CLM009"),
         (["--dialect", "fit-v1alpha2", "--name", "x"], "CLM009"),
         (["--name", "A"], "CLM001"),

@@ -85,6 +85,10 @@ def _vllm(need: ClaimNeed, tier: Tier) -> dict[str, str]:
         flags["--max-num-seqs"] = str(sequences)
     if workload.max_batched_tokens:
         flags["--max-num-batched-tokens"] = str(workload.max_batched_tokens)
+    if workload.lora is not None:
+        flags["--enable-lora"] = ""
+        flags["--max-loras"] = str(workload.lora.adapters)
+        flags["--max-lora-rank"] = str(workload.lora.rank)
     if workload.kv_dtype:
         flags["--kv-cache-dtype"] = _cache_type(need)
     if _quantized_at_load(need):
@@ -105,6 +109,10 @@ def _sglang(need: ClaimNeed, tier: Tier) -> dict[str, str]:
         flags["--max-running-requests"] = str(workload.max_sequences)
     if workload.max_batched_tokens:
         flags["--chunked-prefill-size"] = str(workload.max_batched_tokens)
+    if workload.lora is not None:
+        flags["--enable-lora"] = ""
+        flags["--max-loras-per-batch"] = str(workload.lora.adapters)
+        flags["--max-lora-rank"] = str(workload.lora.rank)
     if workload.kv_dtype:
         flags["--kv-cache-dtype"] = _cache_type(need)
     if _quantized_at_load(need):

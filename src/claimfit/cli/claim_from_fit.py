@@ -30,7 +30,8 @@ __all__ = ["run"]
 
 _SCHEMA: Final = "claimfit.dev/claim-from-fit/v1"
 _SIZING: Final = ("context", "concurrency", "quant", "kv_dtype", "engine", "engine_version")
-_CHOOSING: Final = ("min_tps", "tp", "pp", "gpu_memory_utilization", "cluster", "count")
+_ENGINE: Final = ("tp", "pp", "gpu_memory_utilization", "lora_adapters", "lora_rank")
+_CHOOSING: Final = ("min_tps", "cluster", "count")
 _SHAPING: Final = ("alternatives", "same", "share", "calibration", "models", "name_hash")
 _VALID_FORM_ONLY: Final = ("target", "driver_file", "template")
 _VALID_FORM_NAMES: Final = ("device_class", "namespace", "name")
@@ -57,7 +58,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _refuse_other_flags(arguments: argparse.Namespace, *, as_specified: bool) -> None:
     """Raise `UsageError` CLM009 for what has no meaning beside --from-fit."""
-    names = [name for name in _SIZING + _CHOOSING + _SHAPING if getattr(arguments, name)]
+    meaningless = _SIZING + _ENGINE + _CHOOSING + _SHAPING
+    names = [name for name in meaningless if getattr(arguments, name)]
+    if arguments.unlisted != "exclude":
+        names.append("unlisted")
     if as_specified:
         names += [name for name in _VALID_FORM_ONLY if getattr(arguments, name)]
         names += [name for name in _VALID_FORM_NAMES if getattr(arguments, name) is not None]

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from claimfit.cli.arguments import count, share
+from claimfit.errors import UsageError
 from claimfit.sizing.plan import EngineChoice, Workload
 
 if TYPE_CHECKING:
     import argparse
 
-    from claimfit.model.facts import ModelFacts
+    from claimfit.model.facts import LoraAdapters, ModelFacts
 
 __all__ = ["DEFAULT_CONTEXT_TOKENS", "add_serving", "engine_of", "workload_of"]
 
@@ -67,6 +68,15 @@ def add_serving(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="pipeline stages (default: 1)",
     )
+    serve.add_argument(
+        "--lora-adapters",
+        type=count("--lora-adapters"),
+        metavar="N",
+        help="LoRA adapters that stay loaded (default: none)",
+    )
+    serve.add_argument(
+        "--lora-rank", type=count("--lora-rank"), metavar="N", help="largest rank of the adapters"
+    )
 
 
 def engine_of(arguments: argparse.Namespace, model: ModelFacts) -> EngineChoice:
@@ -88,4 +98,21 @@ def workload_of(arguments: argparse.Namespace, model: ModelFacts) -> Workload:
         quantization=arguments.quant,
         kv_dtype=arguments.kv_dtype,
         gpu_memory_utilization=arguments.gpu_memory_utilization or 0.0,
+        lora=_lora(arguments),
     )
+
+
+def _lora(arguments: argparse.Namespace) -> LoraAdapters | None:
+    adapters, rank = arguments.lora_adapters, arguments.lora_rank
+    if adapters is None and rank is None:
+        return None
+    if adapters is None or rank is None:
+        raise UsageError(
+            "CLI001",
+            "--lora-adapters and --lora-rank need one another",
+            expected="both, or none",
+            fix="give how many adapters stay loaded, and the largest rank",
+        )
+    from claimfit.model.facts import LoraAdapters
+
+    return LoraAdapters(adapters, rank)

@@ -114,7 +114,7 @@ def test_speed_floor_takes_more_devices_or_says_how_slow() -> None:
 
     assert fast.devices_per_replica == 4
     assert never.reason == "speed"
-    assert never.text == "too slow: p10 is 80.0 of 100 tok/s"
+    assert never.text == "too slow: p10 is 80.0 of 100 tok/s with 8 devices"
 
 
 def test_speed_floor_on_an_unknown_device() -> None:

@@ -191,7 +191,10 @@ def _nearest(question: FitQuestion, verdicts: list[Verdict], devices: int) -> Ve
     """Return the verdict that says most: too slow before too small, the largest size last."""
     slow = [item for item in verdicts if item.reason == "speed"]
     if slow:
-        return max(slow, key=lambda item: item.rate.p10 if item.rate else 0.0)
+        fastest = max(slow, key=lambda item: item.rate.p10 if item.rate else 0.0)
+        if fastest.devices_per_replica == 1:
+            return fastest
+        return fastest._replace(text=f"{fastest.text} with {fastest.devices_per_replica} devices")
     last = verdicts[-1]
     if question.tensor or last.tensor * 2 <= devices:
         return last

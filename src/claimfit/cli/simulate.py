@@ -100,12 +100,10 @@ def _write_text(done: Simulation, nodes: int, *, verbose: bool) -> None:
     used = len({item.node for group in done.groups for item in group.placements})
     wanted = [group.wanted for group in done.groups]
     total = sum(number for number in wanted if number is not None)
-    of = "" if None in wanted else f" of {total:,}"
-    write_line(
-        f"{done.placed:,}{of} pods placed on {used} of {plural(nodes, 'node')}."
-        if of or done.placed != 1
-        else f"1 pod placed on 1 of {plural(nodes, 'node')}."
-    )
+    pods = plural(done.placed, "pod")
+    if None not in wanted:
+        pods = f"{done.placed:,} of {plural(total, 'pod')}"
+    write_line(f"{pods} placed on {used} of {plural(nodes, 'node')}.")
     rows = [
         (item.pod, item.node, _devices(item.claims))
         for group in done.groups

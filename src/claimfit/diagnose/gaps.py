@@ -25,10 +25,10 @@ __all__ = [
     "Equality",
     "Gap",
     "amount_text",
+    "comparison",
     "gap",
     "reading",
     "short_text",
-    "test_of",
     "values_seen",
 ]
 
@@ -88,7 +88,7 @@ class Gap(NamedTuple):
 
 
 @lru_cache(maxsize=4096)
-def test_of(clause: str, profile: Profile) -> Bound | Equality | None:
+def comparison(clause: str, profile: Profile) -> Bound | Equality | None:
     """Return what `clause` tests, where its shape is one of the two that are known."""
     compiled = compile_selector(clause, profile)
     if not isinstance(compiled, Program):
@@ -203,7 +203,7 @@ def _shown(name: str, found: DeviceAttribute | DeviceCapacity | None) -> str:
 
 def short_text(clause: str, profile: Profile) -> str:
     """Return `clause` for people: without the path to the device's own domain."""
-    bound = test_of(clause, profile)
+    bound = comparison(clause, profile)
     if isinstance(bound, Bound):
         return f"{bound.name} {'>' if bound.strict else '>='} {bound.threshold}"
     member = _MEMBER.match(clause)

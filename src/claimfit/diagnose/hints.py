@@ -10,7 +10,7 @@ import re
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final
 
-from claimfit.diagnose.gaps import Bound, Equality, reading, test_of
+from claimfit.diagnose.gaps import Bound, Equality, comparison, reading
 from claimfit.diagnose.selection import clauses
 from claimfit.diagnose.sentences import plural
 from claimfit.dra.amounts import nanos_of
@@ -131,7 +131,7 @@ def _has(entry: PooledDevice, read: Read) -> bool:
 
 
 def _overload(clause: str, entry: PooledDevice, cluster: Cluster) -> Iterator[str]:
-    test = test_of(clause, cluster.profile)
+    test = comparison(clause, cluster.profile)
     if not isinstance(test, Equality):
         return
     found = reading(entry, "attributes", test.domain, test.name)
@@ -154,7 +154,7 @@ def _values(answer: Answer, cluster: Cluster, maker: RowMaker) -> Iterator[str]:
         for clause in request.clauses:
             if not clause.devices or clause.false < clause.devices:
                 continue
-            test = test_of(clause.expression, cluster.profile)
+            test = comparison(clause.expression, cluster.profile)
             if not isinstance(test, Equality):
                 continue
             yield from _published(test, answer, request.request, maker)
@@ -188,7 +188,7 @@ def _nothing_reported(answer: Answer, cluster: Cluster, maker: RowMaker) -> Iter
     """Yield what a capacity of 0 means: the driver knows none."""
     for request in answer.requests:
         for clause in request.clauses:
-            test = test_of(clause.expression, cluster.profile)
+            test = comparison(clause.expression, cluster.profile)
             if not clause.false or not isinstance(test, Bound) or test.kind != "capacity":
                 continue
             zero = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from claimfit.diagnose.gaps import Bound, amount_text, gap, short_text, test_of, values_seen
+from claimfit.diagnose.gaps import Bound, amount_text, comparison, gap, short_text, values_seen
 from claimfit.diagnose.selection import clauses
 from claimfit.diagnose.tree import ClauseAnswer, DeviceRow
 from claimfit.dra.allocator.requests import claim_text
@@ -189,7 +189,7 @@ class RowMaker:
                 continue
             if failed and answer(clause.expression, entry) is False:
                 continue
-            test = test_of(clause.expression, profile)
+            test = comparison(clause.expression, profile)
             missed = gap(test, entry) if isinstance(test, Bound) else None
             if failed:
                 detail = reason.values["error"]

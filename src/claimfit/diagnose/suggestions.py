@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from claimfit.diagnose.cluster import Cluster
 from claimfit.diagnose.explaining import decide, outcome_of
-from claimfit.diagnose.gaps import Bound, test_of
+from claimfit.diagnose.gaps import Bound, comparison
 from claimfit.diagnose.what_if import Change, changed_objects, changed_question
 from claimfit.dra.amounts import nanos_of
 from claimfit.errors import InputError
@@ -122,7 +122,7 @@ def _of_clauses(
             yield 0.0, Change("guard", str(clause.number), name)
         if not clause.false and not clause.failing:
             continue
-        test = test_of(clause.expression, cluster.profile)
+        test = comparison(clause.expression, cluster.profile)
         start = f"clause {clause.number} is false"
         for row in answer.rows:
             if isinstance(test, Bound) and row.request == request.request and row.text == start:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, Literal
 import msgspec
 
 from claimfit.diagnose.cluster import namespaced
-from claimfit.diagnose.gaps import Bound, test_of
+from claimfit.diagnose.gaps import Bound, comparison
 from claimfit.diagnose.selection import clauses
 from claimfit.dra.cel.program import Program, compile_selector
 from claimfit.dra.objects import CelSelector, DeviceSelector, DeviceToleration
@@ -361,7 +361,7 @@ def _guards(clause: str, profile: Profile) -> list[str]:
 
 
 def _lowered(clause: str, threshold: str, profile: Profile) -> str:
-    bound = test_of(clause, profile)
+    bound = comparison(clause, profile)
     if not isinstance(bound, Bound) or any(char in threshold for char in "'\"\\"):
         raise UsageError(
             "EXP005",

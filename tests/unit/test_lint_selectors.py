@@ -84,11 +84,21 @@ CLASS = (
         (f"{NVIDIA}.memory.compareTo(quantity('1Gi')) >= 0", "LNT048", "error", "as a capacity"),
         ("device.capacity['gpu.nvidia.com'].type == quantity('1')", "LNT048", "error", "attribute"),
         (f"{NVIDIA}.type == 'A100'", "LNT049", "warning", 'publishes type "gpu", "mig", "vfio"'),
+        ("device.driver == 'gpu.nvidia.con'", "LNT049", "warning", "is called gpu.nvidia.con"),
+        (f"{MEMORY}.compareTo(quantity('9K')) >= 0", "LNT051", "error", "raises on every device"),
+        (f"{MEMORY}.compareTo(quantity('x')) >= 0", "LNT055", "error", "raises on every device"),
+        (f"{NVIDIA}.driverVersion.major() == semver('v5').major()", "LNT055", "error", "v5"),
+        ("device.attributes['resource.kubernetes.io'].pciRoot == 'x'", "LNT044", "warning", "key"),
         ("false", "LNT049", "error", "always false"),
         (f"true && {NVIDIA}.type == 'gpu'", "LNT050", "info", "always true"),
         (f"!{MEMORY}.isLessThan(quantity('80Ki'))", "LNT051", "warning", "81920 bytes"),
         (f"{MEMORY}.compareTo(quantity('80Gi')) >= 0", "LNT052", "warning", "81559Mi, 361Mi below"),
-        (f"{MEMORY}.isGreaterThan(quantity('40Gi'))", "LNT052", "warning", "exactly (the compar"),
+        (
+            f"{MEMORY}.isGreaterThan(quantity('40Gi'))",
+            "LNT052",
+            "warning",
+            "no more than 40Gi (the",
+        ),
     ],
 )
 def test_selectors(expression: str, code: str, severity: str, part: str) -> None:

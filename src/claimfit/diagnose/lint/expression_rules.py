@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from claimfit.diagnose.lint.accesses import Access, accesses, conjuncts, outcomes, walk
 from claimfit.diagnose.lint.guards import kind_hypothesis, passes
 from claimfit.diagnose.lint.names import semantic_version
 from claimfit.diagnose.lint.published import STANDARD_DOMAIN
-from claimfit.dra.cel.syntax import Call, ListLiteral, Literal, Node
+from claimfit.dra.cel.syntax import Call, ListLiteral, Literal, Node, Select
+from claimfit.errors import InputError
+from claimfit.units.quantity import Quantity
 
 if TYPE_CHECKING:
     from claimfit.diagnose.lint.edits import Edit
@@ -48,6 +51,7 @@ def check(selector: Selector, report: Report, world: World) -> Explained:
         if access.key not in reads and not _check_name(access, selector, report, world):
             reads.add(access.key)
     reads |= _check_types(selector, report, world)
+    _check_constants(selector, report)
     return Explained(reads, _check_constant(selector, report, world))
 
 
@@ -68,9 +72,9 @@ def _check_name(access: Access, selector: Selector, report: Report, world: World
         return False
     if access.domain not in world.domains:
         return _check_domain(access, selector, report, world)
-    if access.domain == STANDARD_DOMAIN and not world.snapshot:
-        return True
     near = list(world.near(access.name, access.domain, capacity=capacity))
+    if access.domain == STANDARD_DOMAIN and not near:
+        return True  # a standard name that no known driver publishes yet
     driver = next((item for item in world.described if item.name == access.domain), None)
     if driver is not None and not capacity and access.name in _PRODUCT_WORDS:
         near = [*driver.product_attributes, *near]
@@ -118,8 +122,6 @@ def _report_other_table(access: Access, selector: Selector, report: Report) -> N
 
 def _check_domain(access: Access, selector: Selector, report: Report, world: World) -> bool:
     """Report a domain that nobody publishes under; return False when it is likely a mistake."""
-    from difflib import get_close_matches
-
     homes = world.homes(access.name, capacity=access.table == "capacity")
     related = [home for home in homes if home.endswith(f".{access.domain}")]
     near = get_close_matches(access.domain[:63], sorted(world.domains), 2, 0.75)
@@ -293,9 +295,75 @@ def _check_constant(selector: Selector, report: Report, world: World) -> set[Nod
                 report,
                 fix="remove it" if clause.value else "no device is ever selected: remove it",
             )
-        elif _is_false_for_all_kinds(clause, selector, report, world):
+        elif _is_false_for_all_kinds(clause, selector, report, world) or _is_unknown_driver(
+            clause, selector, report, world
+        ):
             found.add(clause)
     return found
+
+
+def _is_unknown_driver(clause: Node, selector: Selector, report: Report, world: World) -> bool:
+    """Report a comparison of device.driver with a name that is likely misspelt."""
+    if not isinstance(clause, Call) or clause.function != "_==_":
+        return False
+    subject, literal = clause.arguments
+    if not isinstance(subject, Select) or subject.field != "driver":
+        return False
+    known = {item.name for item in world.described} | world.drivers
+    if not isinstance(literal, Literal) or not isinstance(literal.value, str):
+        return False
+    near = get_close_matches(literal.value[:63], sorted(known), 2, 0.85)
+    if literal.value in known or not near:
+        return False
+    _add(
+        "LNT049",
+        "warning",
+        clause,
+        f"this clause is false on every device of {world.source}: no driver is called "
+        f"{literal.value}",
+        selector,
+        report,
+        fix=f"nearest: {', '.join(near)}",
+    )
+    return True
+
+
+def _conversion_problem(node: Call, text: str) -> tuple[str, str]:
+    """Return why a constant raises and how to write it; nothing when it converts."""
+    if node.function == "quantity":
+        try:
+            Quantity.parse(text)
+        except InputError as error:
+            return error.message, error.fix
+    strict = node.function == "semver" and len(node.arguments) == 1
+    if strict and not semantic_version(text):
+        return (
+            "no version as semver.org writes it",
+            f"semver('{text}', true) also takes v1.2 and 1.2",
+        )
+    return "", ""
+
+
+def _check_constants(selector: Selector, report: Report) -> None:
+    """Report texts that are no quantity or version: the selector raises on every device."""
+    for node in walk(selector.program.tree):
+        literal = node.arguments[0] if isinstance(node, Call) and node.arguments else None
+        if not isinstance(node, Call) or not isinstance(literal, Literal) or node.target:
+            continue
+        text = literal.value
+        if not isinstance(text, str):
+            continue
+        problem, fix = _conversion_problem(node, text)
+        if problem:
+            _add(
+                "LNT051" if text.endswith("K") else "LNT055",
+                "error",
+                literal,
+                f"{node.function}('{text}') raises on every device: {problem}",
+                selector,
+                report,
+                fix=fix,
+            )
 
 
 def _is_false_for_all_kinds(clause: Node, selector: Selector, report: Report, world: World) -> bool:

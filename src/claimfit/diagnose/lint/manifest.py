@@ -16,16 +16,48 @@ if TYPE_CHECKING:
 __all__ = ["Manifest", "manifests_of"]
 
 
+class Source:
+    """A document whose places are looked up when somebody asks: a good JSON file needs none."""
+
+    __slots__ = ("_layout", "_marked", "document")
+
+    def __init__(self, document: Document) -> None:
+        self.document = document
+        self._marked: Document | None = None
+        self._layout: Layout | None = None
+
+    @property
+    def marked(self) -> Document:
+        """The document with its marks."""
+        if self._marked is None:
+            self._marked = self.document.with_marks()
+        return self._marked
+
+    @property
+    def layout(self) -> Layout:
+        """Of the text that the document is part of."""
+        if self._layout is None:
+            self._layout = Layout(self.document.text)
+        return self._layout
+
+
 class Manifest(NamedTuple):
     """One object as it stands in a document, itself or as an item of a List."""
 
-    document: Document
-    """With its marks."""
+    source: Source
     base: Path
     """Where the object is in the document: empty, or ``("items", 3)``."""
     value: Value
-    layout: Layout
-    """Of the text that the document is part of."""
+
+    @property
+    def document(self) -> Document:
+        """The document that the object is in."""
+        return self.source.document
+
+    @property
+    def layout(self) -> Layout:
+        """Where the values of the text begin and end."""
+        return self.source.layout
 
     @property
     def api_version(self) -> str:
@@ -77,12 +109,12 @@ class Manifest(NamedTuple):
 
     def mark(self, path: Path) -> Mark:
         """Return where the value at `path` stands, or its nearest parent."""
-        return self.document.mark((*self.base, *path))
+        return self.source.marked.mark((*self.base, *path))
 
     def key_mark(self, path: Path) -> Mark:
         """Return where the key of `path` stands; that of the value for an item of a list."""
-        marks = self.document.marks or {}
-        value: Value = self.document.value
+        marks = self.source.marked.marks or {}
+        value: Value = self.source.marked.value
         for step in (*self.base, *path[:-1]):
             if id(value) not in marks or step not in marks[id(value)]:
                 return self.mark(path)
@@ -93,11 +125,8 @@ class Manifest(NamedTuple):
 
 def manifests_of(documents: Sequence[Document]) -> Iterator[Manifest]:
     """Yield the objects of `documents`, Lists taken apart, in order."""
-    layouts: dict[int, Layout] = {}  # documents of one file share their text
     for document in documents:
-        marked = document.with_marks()
-        layout = layouts.setdefault(id(document.text), Layout(document.text))
-        yield from _objects(Manifest(marked, (), marked.value, layout))
+        yield from _objects(Manifest(Source(document), (), document.value))
 
 
 def _objects(manifest: Manifest) -> Iterator[Manifest]:
@@ -115,4 +144,4 @@ def _objects(manifest: Manifest) -> Iterator[Manifest]:
             }
             item = {**implied, **item}  # noqa: PLW2901
         base = (*manifest.base, "items", index)
-        yield Manifest(manifest.document, base, item, manifest.layout)
+        yield Manifest(manifest.source, base, item)

@@ -213,14 +213,14 @@ def _check_sizes(
     if real and not meets:
         message = (
             f"no device there has enough: the closest, {nearest.label}, publishes "
-            f"{_in_mib(nearest.value)}, {_gap(nearest.value, floor)} {floor.text}"
+            f"{_in_mib(nearest.value)}, {_gap(nearest.value, floor)}"
             f"{_mib_note(floor)}"
         )
     else:
         distinct = _distinct(ordered)
         shown = [
             f"{size.product or size.label} publishes {_in_mib(size.value)}, "
-            f"{_gap(size.value, floor)} it"
+            f"{_gap(size.value, floor)}"
             for size in distinct[:_SHOWN]
         ]
         more = len(distinct) - len(shown)
@@ -271,9 +271,11 @@ def _is_near(value: Quantity, floor: _Floor) -> bool:
 
 
 def _gap(value: Quantity, floor: _Floor) -> str:
-    """Return how `value` stands to the floor: ``361Mi below`` or ``exactly``."""
+    """Return how `value` stands to the floor: ``361Mi below 80Gi``."""
     less = floor.wanted - value
-    return f"{_amount(less)} below" if less.sign else "exactly (the comparison is strict)"
+    if less.sign:
+        return f"{_amount(less)} below {floor.text}"
+    return f"no more than {floor.text} (the comparison is strict)"
 
 
 def _distinct(sizes: list[_Size]) -> list[_Size]:
@@ -301,7 +303,7 @@ def _mib_note(floor: _Floor) -> str:
 def _lower(floor: _Floor, short: list[_Size]) -> str:
     """Return floors that would let the nearest device in: less GiB, and decimal GB if that does."""
     value = short[0].value
-    whole = value.nanos // (_GIB * _NANOS)
+    whole = (value.nanos - floor.strict) // (_GIB * _NANOS)
     options = [f"{whole}Gi"] if whole else [_in_mib(value)]
     text = floor.text
     if text.endswith("Gi"):

@@ -144,8 +144,8 @@ UNGUARDED: Final = [text for text in EXPRESSIONS if text not in GUARDED and "nop
 
 
 def answer(expression: str, entry: PooledDevice) -> Answer:
-    """Answer as CEL does, for the expressions of `EXPRESSIONS`."""
-    return EXPRESSIONS[expression](entry)
+    """Answer as CEL does, for the expressions of `EXPRESSIONS`; no other one compiles."""
+    return EXPRESSIONS.get(expression, _broken)(entry)
 
 
 # --- the generator --------------------------------------------------------------------------------

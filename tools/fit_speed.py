@@ -11,7 +11,9 @@ import argparse
 import json
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
+import speed_fit
 import speed_rows
 import speed_study
 
@@ -19,7 +21,9 @@ from claimfit.hardware.accelerators import accelerators
 from claimfit.sizing.coefficients import family
 
 OUTPUT = speed_rows.ROOT / "src" / "claimfit" / "data" / "speed.json"
-Group = dict[str, dict[str, object]]
+Group = dict[str, dict[str, Any]]
+Spread = tuple[tuple[float, float], ...]
+"""p10 and p90 as multiples of p50: of dense models, of models with experts."""
 ENGINES = ("llama.cpp", "vllm", "sglang")
 
 
@@ -73,10 +77,15 @@ def add_engine(
     of_device = Counter(row.device.id for row in mine)
     of_family = Counter(str(family(row.device)) for row in mine)
 
-    def spreads(name: str) -> list[tuple[tuple[float, float], ...]]:
+    def spreads(name: str) -> list[Spread]:
         both = (speed_study.spreads(errors, name, experts=kind) for kind in (False, True))
         return list(zip(*both, strict=True))
 
+    unseen = spreads("")[2]
+    if engine in speed_fit.SERVERS:
+        # Their rows are nearly all of one family; how families differ, those of llama.cpp tell.
+        unseen = wider(unseen, groups["priors"]["llama.cpp"]["coefficients"])
+    groups["priors"][engine] = entry(fits.engine, unseen, len(mine), dated)
     listed = {device.id for device in accelerators()}
     for name, parameters in fits.devices.items():
         if name not in listed:  # a board that nobody can name; it counts in its family
@@ -85,15 +94,23 @@ def add_engine(
             parameters, spreads(family_of[name])[0], of_device[name], dated
         )
     for name, parameters in fits.families.items():
+        few = engine in speed_fit.SERVERS and of_family[name] < speed_study.MEASURED_ROWS
         groups["families"].setdefault(name, {})[engine] = entry(
-            parameters, spreads(name)[1], of_family[name], dated
+            parameters, unseen if few else spreads(name)[1], of_family[name], dated
         )
-    groups["priors"][engine] = entry(fits.engine, spreads("")[2], len(mine), dated)
+
+
+def wider(spread: Spread, other: dict[str, float]) -> Spread:
+    """Return `spread` at least as wide as that of the coefficients `other`."""
+    return tuple(
+        (min(low, other[f"{kind}low"]), max(high, other[f"{kind}high"]))
+        for kind, (low, high) in zip(("", "expert_"), spread, strict=True)
+    )
 
 
 def entry(
     parameters: dict[str, float],
-    spreads: tuple[tuple[float, float], ...],
+    spreads: Spread,
     rows: int,
     dated: str,
 ) -> dict[str, object]:

@@ -58,7 +58,7 @@ def test_servers_in_data_centres() -> None:
     assert found["measured"]["mdape"] <= 10
     assert found["family"]["mdape"] <= 18
     assert found["architecture"]["mdape"] <= 18
-    for kind in ("measured", "family", "prior"):
+    for kind in ("measured", "family"):
         assert found[kind]["mdape_mixture"] <= 22
         assert found[kind]["above"] <= 0.10
         assert found[kind]["far_above"] <= 0.02

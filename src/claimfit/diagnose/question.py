@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+import msgspec
+
 from claimfit.diagnose.cluster import namespaced
 from claimfit.diagnose.quotas import quota_problems
 from claimfit.dra.amounts import nanos_of
@@ -71,6 +73,7 @@ class Question(NamedTuple):
 
 def about_claim(claim: ResourceClaim, cluster: Cluster) -> Question:
     """Return the question about a claim alone, for a pod that can go anywhere."""
+    claim = _in_namespace(claim)
     name = namespaced(claim.metadata.name, claim.metadata.namespace)
     if claim.status.allocation is not None:
         return Question(f"claim {name}", None, (), (claim,))
@@ -82,6 +85,14 @@ def about_claim(claim: ResourceClaim, cluster: Cluster) -> Question:
         refused=tuple(reason for reason, _ in refused),
         scheduler_text=refused[0][1] if refused else "",
     )
+
+
+def _in_namespace(claim: ResourceClaim) -> ResourceClaim:
+    """Return `claim` with the namespace that it gets when it is applied without one."""
+    if claim.metadata.namespace:
+        return claim
+    meta = msgspec.structs.replace(claim.metadata, namespace="default")
+    return msgspec.structs.replace(claim, metadata=meta)
 
 
 def about_pod(pod: Pod, cluster: Cluster) -> Question:
@@ -101,6 +112,7 @@ def about_pod(pod: Pod, cluster: Cluster) -> Question:
         if isinstance(found, tuple):
             refused.append(found)
             continue
+        found = _in_namespace(found)
         problem = _problem(found, pod)
         if problem is not None:
             refused.append(problem)
@@ -246,5 +258,5 @@ def implicit_claim(
                 DeviceRequest(f"container-{before + at}-request-{position}", exactly=exact)
             )
     requests.sort(key=lambda item: item.name)
-    meta = Metadata(f"{pod.metadata.name}-extended-resources", pod.metadata.namespace)
+    meta = Metadata(f"{pod.metadata.name}-extended-resources", pod.metadata.namespace or "default")
     return ResourceClaim(meta, ResourceClaimSpec(DeviceClaim(requests)))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from claimfit.diagnose.lint.edits import Edit
     from claimfit.diagnose.lint.finding import Report
     from claimfit.diagnose.lint.published import Known, World
-    from claimfit.diagnose.lint.selectors import Selector
+    from claimfit.diagnose.lint.selector import Selector
     from claimfit.hardware.facts import DeviceKind, DriverDescription
 
 __all__ = ["check", "guard_edits", "guarded", "kind_hypothesis", "passes"]

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
-from claimfit.diagnose.lint import expression_rules, guards, on_devices, thresholds
+from claimfit.diagnose.lint import (
+    attribute_types,
+    constant_clauses,
+    guards,
+    on_devices,
+    published_names,
+    thresholds,
+)
 from claimfit.diagnose.lint.compiled import Compiled, compiled
 from claimfit.diagnose.lint.expression_text import ExpressionText
 from claimfit.diagnose.lint.names import length
 from claimfit.diagnose.lint.operators import rewritten_operator
 from claimfit.diagnose.lint.paths import text_of
+from claimfit.diagnose.lint.selector import Selector
 from claimfit.dra.cel.program import LONGEST_BYTES
 from claimfit.dra.profile import MINORS, Profile
 
@@ -23,30 +31,10 @@ if TYPE_CHECKING:
     from claimfit.diagnose.lint.published import World
     from claimfit.dra.cel.program import Program
 
-__all__ = ["Selector", "check"]
+__all__ = ["check"]
 
 MOST_SELECTORS: Final = 32
 _SHOWN: Final = 100
-
-
-class Selector(NamedTuple):
-    """One expression that compiles, with where it stands.
-
-    Attributes:
-        path: the field.
-        name: for messages: ``request gpu selector 0``.
-        class_name: the class of the request; empty in a DeviceClass.
-        before: what is evaluated before it: selectors of the class, earlier ones of the request.
-        program: the checked tree.
-        text: its place in the file.
-    """
-
-    path: Path
-    name: str
-    class_name: str
-    before: tuple[Program, ...]
-    program: Program
-    text: ExpressionText
 
 
 def check(checked: Checked, world: World) -> None:
@@ -113,11 +101,19 @@ def _check_list(
                 fix="avoid loops in loops, != on quantities and versions, and type()",
             )
         found = Selector(path, f"{owner} selector {index}", class_name, before, program, text)
-        explained = expression_rules.check(found, report, world)
-        clauses = explained.clauses | thresholds.check(found, report, world)
-        guards.check(found, explained.reads, report, world)
-        on_devices.check(found, explained.reads, clauses, report, world)
+        _check(found, report, world)
         before = (*before, program)
+
+
+def _check(selector: Selector, report: Report, world: World) -> None:
+    """Apply the rules, those that name a cause first: nothing is said twice."""
+    reads = published_names.check(selector, report, world)
+    reads |= attribute_types.check(selector, report, world)
+    attribute_types.check_constants(selector, report)
+    clauses = constant_clauses.check(selector, report, world)
+    clauses |= thresholds.check(selector, report, world)
+    guards.check(selector, reads, report, world)
+    on_devices.check(selector, reads, clauses, report, world)
 
 
 # --- what does not compile ------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from claimfit.diagnose.lint.capacity_policy import check_policy
 from claimfit.diagnose.lint.claim_rules import check_driver, check_qualified_name, check_taint
+from claimfit.diagnose.lint.counters import check_consumptions, check_counter_sets, device_parts
 from claimfit.diagnose.lint.finding import NULL
 from claimfit.diagnose.lint.names import (
     label,
@@ -24,14 +25,10 @@ if TYPE_CHECKING:
     from claimfit.diagnose.lint.finding import Report
     from claimfit.diagnose.lint.paths import Path
 
-__all__ = ["check_slice", "check_taint_rule", "device_parts"]
+__all__ = ["check_slice", "check_taint_rule"]
 
 MOST_DEVICES: Final = 128
 MOST_ADVANCED_DEVICES: Final = 64
-MOST_COUNTER_SETS: Final = 8
-MOST_COUNTERS: Final = 32
-MOST_CONSUMPTIONS: Final = 2
-_MOST_OLD_COUNTERS: Final = 1024
 MOST_ENTRIES: Final = 32
 MOST_VALUES: Final = 48
 MOST_TAINTS: Final = 16
@@ -42,11 +39,6 @@ LONGEST_POOL_NAME: Final = 253
 _PLACES: Final = ("nodeName", "nodeSelector", "allNodes", "perDeviceNodeSelection")
 _LISTS: Final = ("ints", "bools", "strings", "versions")
 _SCALARS: Final = ("int", "bool", "string", "version")
-
-
-def device_parts(spec: Part) -> list[tuple[Part, Part]]:
-    """Return (named device, what it has); they differ in v1beta1, which has it under ``basic``."""
-    return [(item, item.part("basic") or item) for item in spec.parts("devices")]
 
 
 def check_slice(spec: Part, report: Report) -> None:
@@ -65,7 +57,7 @@ def check_slice(spec: Part, report: Report) -> None:
     if spec.has("sharedCounters") and spec.has("devices") and report.profile.minor >= 35:
         report.invalid(spec.path, "", "only one of `sharedCounters` or `devices` is allowed")
     _check_devices(spec, report)
-    _check_counter_sets(spec, report)
+    check_counter_sets(spec, report)
 
 
 def check_taint_rule(spec: Part, report: Report) -> None:
@@ -245,7 +237,7 @@ def _check_device(device: Part, spec: Part, report: Report) -> None:
     else:
         for taint in taints:
             check_taint(taint, report)
-    _check_consumptions(device, report)
+    check_consumptions(device, report)
     if spec.flag("perDeviceNodeSelection"):
         _check_places(device, _PLACES[:3], report)
     elif any(device.has(place) for place in _PLACES[:3]):
@@ -346,77 +338,3 @@ def _check_node_resources(device: Part, report: Report) -> None:
                 report.invalid(path, key, "capacityKey must not be an empty string")
             elif key not in capacity:
                 report.not_found(path, key)
-
-
-# --- counters -------------------------------------------------------------------------------------
-
-
-def _check_counter_sets(spec: Part, report: Report) -> None:
-    sets = spec.parts("sharedCounters")
-    if report.profile.minor < 35:
-        _check_old_counters(spec, report)
-    elif spec.count("sharedCounters") > MOST_COUNTER_SETS:
-        count = spec.count("sharedCounters")
-        report.too_many(spec.at("sharedCounters"), count, MOST_COUNTER_SETS)
-        return
-    _check_counters(sets, "name", report)
-
-
-def _check_old_counters(spec: Part, report: Report) -> None:
-    """Check what 1.34 asked of counters: sets in the same slice, and totals over all of them."""
-    known = {item.text("name"): item.entries("counters") for item in spec.parts("sharedCounters")}
-    total = sum(map(len, known.values()))
-    if total > MOST_COUNTERS:
-        detail = f"the total number of shared counters must not exceed {MOST_COUNTERS}"
-        report.invalid(spec.at("sharedCounters"), total, detail)
-    whole = 0
-    for _, device in device_parts(spec):
-        own = sum(item.count("counters") for item in device.parts("consumesCounters"))
-        whole += own
-        if own > MOST_COUNTERS:
-            detail = f"the total number of counters must not exceed {MOST_COUNTERS}"
-            report.invalid(device.path, own, detail)
-        for consumption in device.parts("consumesCounters"):
-            name = consumption.text("counterSet")
-            if name not in known:
-                detail = "must reference a counterSet defined in the ResourceSlice sharedCounters"
-                report.invalid(consumption.at("counterSet"), name, detail)
-                continue
-            for counter in consumption.entries("counters"):
-                if counter not in known[name]:
-                    detail = "must reference a counter defined in the ResourceSlice sharedCounters"
-                    report.invalid(consumption.at("counters"), counter, detail, key=counter)
-    if whole > _MOST_OLD_COUNTERS:
-        detail = f"the total number of counters in devices must not exceed {_MOST_OLD_COUNTERS}"
-        report.invalid(spec.at("devices"), whole, detail)
-
-
-def _check_consumptions(device: Part, report: Report) -> None:
-    count = device.count("consumesCounters")
-    if count > MOST_CONSUMPTIONS and report.profile.minor >= 35:
-        report.too_many(device.at("consumesCounters"), count, MOST_CONSUMPTIONS)
-        return
-    _check_counters(device.parts("consumesCounters"), "counterSet", report)
-
-
-def _check_counters(holders: list[Part], field: str, report: Report) -> None:
-    """Report on the name and the counters of each of `holders`, and on names used twice."""
-    seen: set[str] = set()
-    for holder in holders:
-        name = holder.text(field)
-        if not name:
-            report.required(holder.at(field))
-        else:
-            _check_label(name, holder.at(field), report)
-        counters = holder.entries("counters")
-        if not counters:
-            report.required(holder.at("counters"))
-        elif len(counters) > MOST_COUNTERS and report.profile.minor >= 35:
-            report.too_many(holder.at("counters"), len(counters), MOST_COUNTERS)
-        else:
-            for counter in counters:
-                for problem in label(counter):
-                    report.invalid(holder.at("counters"), counter, problem, key=counter)
-        if name in seen:
-            report.duplicate(holder.path, name)
-        seen.add(name)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from claimfit.diagnose.lint.finding import Report
     from claimfit.diagnose.lint.published import World
-    from claimfit.diagnose.lint.selectors import Selector
+    from claimfit.diagnose.lint.selector import Selector
 
 __all__ = ["check"]
 

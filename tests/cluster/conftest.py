@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from claimfit.hardware.samples import sample_names
 from support import kubernetes_build
-from support.cluster_objects import namespace
+from support.cluster_objects import as_of, loaded, namespace, sample_objects
 from support.control_plane import api_server as running_api_server
 from support.control_plane import scheduling
 
@@ -59,6 +60,19 @@ def space(kubernetes: ControlPlane) -> Iterator[str]:
     """Yield a namespace of this test's own; its pods and claims are gone afterwards."""
     with namespace(kubernetes, f"test-{next(_numbers)}") as name:
         yield name
+
+
+@pytest.fixture(scope="module")
+def cordoned(kubernetes: ControlPlane) -> Iterator[set[str]]:
+    """Load all samples; yield the names of the nodes that take no pods."""
+    number = next(_numbers)  # the namespaces of an earlier load may still be going
+    everything = [
+        item for name in sample_names() for item in sample_objects(name, f"{name}-{number}-")
+    ]
+    objects = as_of(kubernetes.minor, everything)
+    with loaded(kubernetes, objects):
+        nodes = [item for item in objects if item["kind"] == "Node"]
+        yield {item["metadata"]["name"] for item in nodes if item["spec"].get("unschedulable")}
 
 
 @pytest.hookimpl(wrapper=True)

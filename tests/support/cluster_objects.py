@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 import pathlib
+from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from claimfit.hardware.samples import sample_path
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from support.api_client import ApiClient, Object
 
 __all__ = [
+    "as_of",
     "empty_namespace",
     "load",
     "loaded",
@@ -50,6 +52,30 @@ def sample_objects(name: str, prefix: str = "") -> list[Object]:
         if "namespace" in item["metadata"]:
             item["metadata"]["namespace"] = prefix + item["metadata"]["namespace"]
     return sorted(objects, key=lambda item: _ORDER.index(item["kind"]))
+
+
+def as_of(minor: int, objects: list[Object]) -> list[Object]:
+    """Return objects without the devices that older minors give out: `fit` goes by 1.36.
+
+    Taints of devices are behind a gate before 1.36, and 1.34 uses pools that are incomplete.
+    """
+    slices = Counter(
+        (item["spec"]["driver"], item["spec"]["pool"]["name"])
+        for item in objects
+        if item["kind"] == "ResourceSlice"
+    )
+    kept = []
+    for item in objects:
+        if item["kind"] == "ResourceSlice":
+            spec = item["spec"]
+            made = spec["pool"]
+            complete = slices[spec["driver"], made["name"]] == made["resourceSliceCount"]
+            if minor < 35 and not complete:
+                continue
+            if minor < 36:
+                spec["devices"] = [device for device in spec["devices"] if "taints" not in device]
+        kept.append(item)
+    return kept
 
 
 def pod(name: str, space: str, claims: Iterable[Object], node: str = "") -> Object:

@@ -208,7 +208,7 @@ def _write_refusals(answer: Answer, *, verbose: bool) -> None:
 
 
 def _write_combinations(answer: Answer, *, verbose: bool) -> None:
-    """Write what only the claim as a whole rules out, and pools that are passed over."""
+    """Write what only the claim as a whole rules out."""
     lines: list[str] = []
     for node in answer.nodes:
         if node.explanation is None or node.state == "fits":
@@ -227,8 +227,10 @@ def _write_combinations(answer: Answer, *, verbose: bool) -> None:
     _write_block("as a whole", [*kept, *([f"and {more} more (--verbose)"] if more else [])])
 
 
-_TOLD_ELSEWHERE: Final = frozenset(("too-few-devices", "selector-error"))
-"""Reasons that rows and sentences tell already."""
+_TOLD_ELSEWHERE: Final = frozenset(
+    ("too-few-devices", "selector-error", "pool-incomplete", "pool-invalid")
+)
+"""Reasons that rows, sentences and hints tell already."""
 
 
 def _write_block(title: str, lines: Iterable[str]) -> None:

@@ -325,3 +325,20 @@ def test_codes_do_not_clash_with_the_allocator() -> None:
     from claimfit.dra.reasons import MEANINGS
 
     assert not MEANINGS.keys() & POD_MEANINGS.keys()
+
+
+def test_a_claim_that_was_made_is_found() -> None:
+    """By the pod's status, else by the annotation and the name that its controller gives it."""
+    made = claim("p-x-abcde", holds=("n/g",))
+    made["metadata"]["annotations"] = {"resource.kubernetes.io/pod-claim-name": "x"}
+    entry = {"name": "x", "resourceClaimTemplateName": "t"}
+    by_status = {**pod("q"), "spec": {"resourceClaims": [entry]}}
+    by_status["status"] = {
+        "resourceClaimStatuses": [{"name": "x", "resourceClaimName": "p-x-abcde"}]
+    }
+
+    for asking in ({**pod("p"), "spec": {"resourceClaims": [entry]}}, by_status):
+        answer = answer_for(node("n"), gpu_class(), made, asking)
+
+        assert answer.outcome == "fits"
+        assert answer.requests == ()

@@ -21,6 +21,8 @@ IMPLICIT_PREFIX = "deviceclass.resource.kubernetes.io/"
 """Every class can be asked for as an extended resource of this prefix (resource/v1 types.go)."""
 
 _DEFAULT_NAMESPACE = "default"
+_MADE_FOR = "resource.kubernetes.io/pod-claim-name"
+"""Annotation of a claim that was made of a template: the entry of the pod."""
 _ENDED = ("Succeeded", "Failed")
 
 
@@ -40,6 +42,7 @@ class Cluster:
         allocator: decides about devices, with what the claims hold as its state.
         claims: NAMESPACE/NAME -> claim; `templates` and `pods` likewise.
         classes: by name.
+        generated: (namespace, entry of a pod) -> the claims that were made for such entries.
         placed: node -> the pods that run on it.
     """
 
@@ -47,6 +50,7 @@ class Cluster:
         "allocator",
         "claims",
         "classes",
+        "generated",
         "nodes",
         "nodes_known",
         "objects",
@@ -77,6 +81,11 @@ class Cluster:
         self.classes: dict[str, DeviceClass] = {
             item.metadata.name: item for item in objects.classes
         }
+        self.generated: dict[tuple[str, str], list[ResourceClaim]] = {}
+        for claim in objects.claims:
+            entry = claim.metadata.annotations.get(_MADE_FOR)
+            if entry is not None:
+                self.generated.setdefault((claim.metadata.namespace, entry), []).append(claim)
         self.placed: dict[str, list[Pod]] = {}
         for pod in objects.pods:
             if pod.spec.node_name and pod.status.phase not in _ENDED:

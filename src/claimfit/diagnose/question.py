@@ -165,14 +165,9 @@ def _claim(entry: PodClaim, pod: Pod, cluster: Cluster) -> ResourceClaim | tuple
             made = cluster.claims.get(namespaced(status.resource_claim_name, meta.namespace))
             if made is not None:
                 return made
-    for claim in cluster.claims.values():  # made, and the pod's status is not written yet
-        annotation = claim.metadata.annotations.get("resource.kubernetes.io/pod-claim-name")
-        prefix = f"{meta.name}-{entry.name}-"
-        if (
-            annotation == entry.name
-            and claim.metadata.name.startswith(prefix)
-            and claim.metadata.namespace == meta.namespace
-        ):
+    for claim in cluster.generated.get((meta.namespace, entry.name), ()):
+        # Made, and the pod's status is not written yet.
+        if claim.metadata.name.startswith(f"{meta.name}-{entry.name}-"):
             return claim
     pattern = cluster.templates.get(namespaced(template or "", meta.namespace))
     if pattern is not None:

@@ -14,7 +14,7 @@ import msgspec
 
 from claimfit.diagnose.asking import pod_of
 from claimfit.diagnose.cluster import Cluster, namespaced
-from claimfit.diagnose.explaining import decide, explain, outcome_of
+from claimfit.diagnose.explaining import decide, explain
 from claimfit.diagnose.question import about_pod
 from claimfit.dra.inventory import inventory
 from claimfit.dra.objects import ConsumerReference, ResourceClaimStatus
@@ -163,6 +163,7 @@ class _Alike:
         self._cluster = cluster
         self._nodes = {node.metadata.name: node for node in cluster.nodes}
         self._known: dict[str, NodeAnswer] = {}
+        self._failed = False  # an error ends the attempts of all pods that are alike
         self._apart = not cluster.allocator.slices.shared
         """Whether what one node hands out is no other node's."""
 
@@ -173,13 +174,27 @@ class _Alike:
         missing = [node for name, node in self._nodes.items() if name not in self._known]
         for answer in decide(question, self._cluster, missing, reasons=False):
             self._known[answer.node] = answer
-        if question.refused or outcome_of(question, list(self._known.values())) != "fits":
+            if answer.state == "failed":
+                self._failed = True
+        if question.refused or self._failed:
             return None
-        fitting = [self._known[name] for name in self._nodes if self._known[name].state == "fits"]
-        chosen = max(fitting, key=_score)  # of equals the first: nodes are in order of their names
+        chosen = self._chosen(question)
+        if chosen is None:
+            return None
         del self._known[chosen.node]
         (answer,) = decide(question, self._cluster, [self._nodes[chosen.node]], reasons=False)
         return self._take(question, answer)
+
+    def _chosen(self, question: Question) -> NodeAnswer | None:
+        """Return the node with the best score, of equals the first by name."""
+        fitting = (self._known[name] for name in self._nodes if self._known[name].state == "fits")
+        if not any(
+            request.first_available
+            for claim in question.waiting
+            for request in claim.spec.devices.requests
+        ):
+            return next(fitting, None)
+        return max(fitting, key=_score, default=None)
 
     def _take(self, question: Question, answer: NodeAnswer) -> Placement:
         pod = question.pod

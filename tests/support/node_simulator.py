@@ -112,8 +112,8 @@ class NodeSimulator:
             report = _condition("Ready", "KubeletReady")
             report["lastHeartbeatTime"] = report["lastTransitionTime"]
             others = [item for item in others if item["type"] != "Ready"]
-            change = {"status": {"conditions": [*others, report]}}
-            self.client.patch(f"{_NODES}/{name}/status", change)
+            change = {"conditions": [*others, report]}
+            self.client.patch(f"{_NODES}/{name}/status", _status_change(node, change))
 
     def _renew(self, name: str) -> None:
         now = dt.datetime.now(dt.UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
@@ -154,7 +154,8 @@ class NodeSimulator:
             self.client.delete(path, gracePeriodSeconds=0, preconditions=same)
         elif pod["status"].get("phase") == "Pending" and self._has_claims(pod):
             address = next(self._addresses)
-            self.client.patch(f"{path}/status", {"status": _running(pod, address)})
+            change = _status_change(pod, _running(pod, address))
+            self.client.patch(f"{path}/status", change)
 
     def _has_claims(self, pod: Object) -> bool:
         """Whether each claim of a pod is allocated and reserved for it."""
@@ -175,6 +176,17 @@ class NodeSimulator:
             if "allocation" not in status or metadata["uid"] not in users:
                 return False
         return True
+
+
+def _status_change(item: Object, status: Object) -> Object:
+    """Return a change that is refused when the object is not any more as it was met.
+
+    Nothing is lost by that: whatever changed it is met next.
+    """
+    return {
+        "metadata": {"resourceVersion": item["metadata"]["resourceVersion"]},
+        "status": status,
+    }
 
 
 def _running(pod: Object, number: int) -> Object:

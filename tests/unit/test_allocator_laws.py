@@ -138,8 +138,13 @@ def _cluster(seed: int, minor: int) -> tuple[Scenario, list[Node]]:
                 copied["metadata"]["name"] += f"-{number}"
                 copied["spec"]["nodeName"] = name
                 copied["spec"]["pool"]["name"] += f"-{number}"
-                if number % 3 == 2 and copied["spec"].get("devices"):
-                    copied["spec"]["devices"].pop(0)
+                devices = copied["spec"].get("devices", [])
+                if number % 3 == 2 and devices:
+                    devices.pop(0)
+                for device in devices:
+                    root = device["attributes"].get("std.example/root", {})
+                    if number % 2 and "string" in root:  # other values, equal where they were
+                        root["string"] += f" of {number}"
                 more.append(copied)
     made.slices += more
     return made, nodes

@@ -90,6 +90,7 @@ class Allocator:
         self.slices = Slices(slices)
         self.classes = {item.metadata.name: item for item in classes}
         self.selectors = Selectors(evaluate)
+        self._pools: dict[str, tuple[Node, list[Pool]]] = {}
         self._budget = budget
         self._pruned = pruned
 
@@ -117,6 +118,14 @@ class Allocator:
         rules = behaviour(profile.minor, features)
         return cls(rules, slices, classes, cel_evaluator(profile), state, budget=budget)
 
+    def pools_of(self, node: Node) -> list[Pool]:
+        """Return the pools of `node` in the order in which they are tried, gathered once."""
+        known = self._pools.get(node.metadata.name)
+        if known is None or known[0] is not node:
+            known = (node, gather(self.slices, node, self.rules))
+            self._pools[node.metadata.name] = known
+        return known[1]
+
     def decide(self, node: Node, claims: Sequence[ResourceClaim]) -> Verdict:
         """Return what becomes of `claims`, which have no allocation yet, on `node`.
 
@@ -125,7 +134,7 @@ class Allocator:
         """
         _refuse_allocated(claims)
         with _readable_amounts(node):
-            pools = gather(self.slices, node, self.rules)
+            pools = self.pools_of(node)
             return self._solved(node, pools, claims).verdict
 
     def decide_all(
@@ -140,7 +149,7 @@ class Allocator:
         known: dict[Hashable, _Solution] = {}
         for node in nodes:
             with _readable_amounts(node):
-                pools = gather(self.slices, node, self.rules)
+                pools = self.pools_of(node)
                 signature = likeness.signature(pools) if likeness is not None else None
                 solution = known.get(signature) if signature is not None else None
                 if solution is not None:

@@ -16,7 +16,7 @@ from claimfit.dra.allocator.counters import Counters
 from claimfit.dra.allocator.requests import claim_text, read_request
 from claimfit.dra.allocator.selectors import SelectorProblem
 from claimfit.dra.allocator.taints import untolerated
-from claimfit.dra.pools import gather, node_matches
+from claimfit.dra.pools import node_matches
 from claimfit.dra.reasons import Reason
 from claimfit.units.quantity import Quantity
 
@@ -80,7 +80,7 @@ class NodeExplanation(NamedTuple):
 def explain(allocator: Allocator, node: Node, claims: Sequence[ResourceClaim]) -> NodeExplanation:
     """Return the verdict on `claims` on `node` with the reasons for it."""
     verdict = allocator.decide(node, claims)
-    pools = gather(allocator.slices, node, allocator.rules)
+    pools = allocator.pools_of(node)
     passed_over = [_pool_reason(pool) for pool in pools if pool.problem]
     reasons = []
     if verdict.error:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
     from claimfit.dra.allocator.behaviour import Behaviour
+    from claimfit.dra.allocator.constraints import TypedValue
     from claimfit.dra.allocator.requests import ClaimRequests, Request
     from claimfit.dra.allocator.selectors import Selectors
     from claimfit.dra.allocator.state import AllocatedState
@@ -92,7 +93,7 @@ class Likeness:
                 )
         if draws and len({pool.id.pool for pool in pools}) < len(pools):
             return None  # pools of one name may share their counters
-        return tuple(found)
+        return (*found, *(self._pattern(pools, name) for name in self._attributes))
 
     def _slice(self, part: PooledSlice) -> tuple[int, ...] | None:
         spec = part.spec
@@ -119,7 +120,7 @@ class Likeness:
         allocated = state.allocated(entry.id)
         special = device.taints or device.consumes_counters or device.binding_conditions
         shares = device.allow_multiple_allocations
-        if not (allocated or special or shares or self._asks or self._attributes):
+        if not (allocated or special or shares or self._asks):
             policies = [x for x in device.capacity.values() if x.request_policy]
             if not policies and not any(
                 str(item.value).startswith("-") for item in device.capacity.values()
@@ -135,9 +136,24 @@ class Likeness:
             bool(shares),
             tuple([(name, repr(item)) for name, item in device.capacity.items()]),
             tuple(map(repr, device.consumes_counters)),
-            tuple([self._value(entry, name) for name in self._attributes]),
         )
 
-    def _value(self, entry: PooledDevice, name: str) -> Hashable:
-        attribute = attribute_of(entry, name)
-        return None if attribute is None else (set_of(attribute), typed_value(attribute))
+    def _pattern(self, pools: list[Pool], name: str) -> tuple[Hashable, ...]:
+        """Return which devices of a node have equal values of an attribute, not which values.
+
+        Constraints only compare values, so a node whose boards are a, a, b is like one of c, c, d.
+        """
+        numbers: dict[TypedValue, int] = {}
+        found: list[Hashable] = []
+        for pool in pools:
+            for part in pool.slices:
+                for entry in part.devices:
+                    attribute = attribute_of(entry, name)
+                    if attribute is None:
+                        found.append(None)
+                        continue
+                    scalar = typed_value(attribute)
+                    values = (scalar,) if scalar.kind else sorted(set_of(attribute))
+                    each = [numbers.setdefault(value, len(numbers)) for value in values]
+                    found.append((bool(scalar.kind), *each))
+        return tuple(found)

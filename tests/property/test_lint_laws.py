@@ -134,9 +134,9 @@ def test_hostile_texts(text: str) -> None:
         assert len(finding.message) < 2100
 
 
-@given(st.text(alphabet=" '\"\\\n\té😀x&=.:#", max_size=40))
+@given(st.text(alphabet=" '\"\\\n\té😀x&=.:#", max_size=40), st.booleans())
 @settings(max_examples=150, deadline=None)
-def test_places_follow_the_text_of_any_scalar(filler: str) -> None:
+def test_places_follow_the_text_of_any_scalar(filler: str, ascii_only: bool) -> None:
     """In JSON, whatever stands before it, a fault of an expression is found where it stands."""
     expression = json.dumps(filler, ensure_ascii=False) + " == device.nope"
     manifest = {
@@ -145,7 +145,7 @@ def test_places_follow_the_text_of_any_scalar(filler: str) -> None:
         "metadata": {"name": "a"},
         "spec": {"selectors": [{"cel": {"expression": expression}}]},
     }
-    text = json.dumps(manifest, ensure_ascii=False)
+    text = json.dumps(manifest, ensure_ascii=ascii_only)
 
     findings = [item for item in judged(text) if "undefined field" in item.message]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from claimfit.diagnose.lint.edits import Edit
@@ -39,18 +40,34 @@ _BLANK: Final = " \t\r\n"
 class ExpressionText:
     """An expression as a scalar of a manifest.
 
+    Places are looked up when they are asked for: a selector without findings needs none.
+
     Attributes:
         text: what the expression says.
-        position: (line, column) of the scalar.
     """
 
     def __init__(self, manifest: Manifest, path: Path, text: str) -> None:
         self.text = text
-        mark = manifest.mark(path)
-        self.position = (mark.line, mark.column)
-        self._layout: Layout = manifest.layout
-        self._span = manifest.layout.span(mark)
-        self._offsets = _offsets(self._layout.text, self._span, text) if self._span else None
+        self._manifest = manifest
+        self._path = path
+
+    @property
+    def position(self) -> tuple[int, int]:
+        """(line, column) of the scalar."""
+        mark = self._manifest.mark(self._path)
+        return mark.line, mark.column
+
+    @cached_property
+    def _layout(self) -> Layout:
+        return self._manifest.layout
+
+    @cached_property
+    def _span(self) -> Span | None:
+        return self._layout.span(self._manifest.mark(self._path))
+
+    @cached_property
+    def _offsets(self) -> list[int] | None:
+        return _offsets(self._layout.text, self._span, self.text) if self._span else None
 
     def place(self, offset: int) -> tuple[int, int]:
         """Return (line, column) of the character at `offset`; of the scalar if that is unknown."""
@@ -130,7 +147,8 @@ def _match(raw: str, at: int, span: Span, char: str, found: list[int]) -> int:
         found.append(at)
         width = _HEXADECIMAL.get(raw[at + 1], 0)
         if width:
-            return at + 2 + width
+            pair = width == 4 and ord(char) > 0xFFFF  # JSON: two halves, an escape each
+            return at + (12 if pair else 2 + width)
         return at + 2 if _ESCAPES.get(raw[at + 1]) == char else -1
     if char in _BLANK:
         if raw[at : at + 1] == char and char != "\n" and not _ends_line(raw, at):

@@ -6,13 +6,16 @@ when a finding has a fix or points into a text.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
     from claimfit.manifests.reader import Mark
 
 __all__ = ["Layout", "Span"]
+
+_SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
 
 
 class Span(NamedTuple):
@@ -23,13 +26,11 @@ class Span(NamedTuple):
         stop: offset after its last one; of a block collection, after its last scalar.
         style: ``'`` or ``"`` quoted, ``|`` or ``>`` block, empty for plain; ``{`` for a collection
             in flow style, ``-`` for one in block style.
-        text: what a scalar says.
     """
 
     start: int
     stop: int
     style: str
-    text: str
 
 
 class Layout:
@@ -74,8 +75,9 @@ def _spans(layout: Layout) -> dict[int, Span]:
     spans: dict[int, Span] = {}
     open_collections: list[tuple[int, bool]] = []
     last_scalar = 0
-    # The reader's own parser: offsets are in characters, as its marks are.
-    for event in yaml.parse(layout.text, Loader=getattr(yaml, "CLoader", yaml.Loader)):
+    # YAML has no halves of surrogate pairs, which JSON has: an escape as wide takes their place.
+    text = _SURROGATE.sub(r"\\u0041", layout.text)
+    for event in yaml.parse(text, Loader=getattr(yaml, "CLoader", yaml.Loader)):
         if isinstance(event, yaml.ScalarEvent):
             start, stop = _offset(layout, event.start_mark), _offset(layout, event.end_mark)
             style = event.style or ""
@@ -83,16 +85,16 @@ def _spans(layout: Layout) -> dict[int, Span]:
                 stop = len(layout.text[:stop].rstrip())
             last_scalar = max(stop, start)
             if start not in spans:
-                spans[start] = Span(start, stop, style, event.value)
+                spans[start] = Span(start, stop, style)
         elif isinstance(event, yaml.CollectionStartEvent):
             start = _offset(layout, event.start_mark)
             open_collections.append((start, bool(event.flow_style)))
-            spans[start] = Span(start, start, "{" if event.flow_style else "-", "")
+            spans[start] = Span(start, start, "{" if event.flow_style else "-")
         elif isinstance(event, yaml.MappingEndEvent | yaml.SequenceEndEvent):
             start, flow = open_collections.pop()
             if flow:
                 last_scalar = _offset(layout, event.end_mark)
-            spans[start] = Span(start, last_scalar, "{" if flow else "-", "")
+            spans[start] = Span(start, last_scalar, "{" if flow else "-")
     return spans
 
 

@@ -44,14 +44,12 @@ class Known(NamedTuple):
         drivers: who publishes it.
         kinds: kinds of devices that have it, empty for all.
         maybe_absent: why a device may lack it, by its description; empty when it never does.
-        examples: values seen.
     """
 
     types: frozenset[str]
     drivers: frozenset[str]
     kinds: frozenset[str] = frozenset()
     maybe_absent: str = ""
-    examples: tuple[str, ...] = ()
 
 
 Names = dict[tuple[str, str], Known]
@@ -179,12 +177,10 @@ def _add_device(device: Device, driver: str, attributes: Names, capacities: Name
     for name, attribute in device.attributes.items():
         kind = _type_of(attribute)
         if kind:
-            example = (str(attribute.value)[:_LONGEST_NAME],)
-            known = Known(frozenset({kind}), frozenset({driver}), examples=example)
+            known = Known(frozenset({kind}), frozenset({driver}))
             _add(attributes, _split(name, driver), known)
-    for name, capacity in device.capacity.items():
-        known = Known(frozenset(), frozenset({driver}), examples=(str(capacity.value),))
-        _add(capacities, _split(name, driver), known)
+    for name in device.capacity:
+        _add(capacities, _split(name, driver), Known(frozenset(), frozenset({driver})))
 
 
 def _type_of(attribute: DeviceAttribute) -> str:
@@ -203,21 +199,17 @@ def _type_of(attribute: DeviceAttribute) -> str:
 
 def _described(attribute: AttributeDescription, driver: str) -> Known:
     absent = "" if attribute.always else _absence(attribute.trap)
-    examples = (attribute.example,) if attribute.example else ()
     return Known(
         frozenset({attribute.type}),
         frozenset({driver}),
         frozenset(attribute.kinds),
         absent,
-        examples,
     )
 
 
 def _capacity(capacity: CapacityDescription, driver: str) -> Known:
     absent = "" if capacity.always else _absence(capacity.trap)
-    return Known(
-        frozenset(), frozenset({driver}), frozenset(capacity.kinds), absent, (capacity.example,)
-    )
+    return Known(frozenset(), frozenset({driver}), frozenset(capacity.kinds), absent)
 
 
 def _absence(trap: str) -> str:
@@ -235,12 +227,13 @@ def _add(names: Names, key: tuple[str, str], known: Known) -> None:
     if before is None:
         names[key] = known
         return
+    if known.types <= before.types and known.drivers <= before.drivers and not before.kinds:
+        return  # as almost all devices of a cluster
     names[key] = Known(
         before.types | known.types,
         before.drivers | known.drivers,
         before.kinds | known.kinds if before.kinds and known.kinds else frozenset(),
         before.maybe_absent,
-        tuple(dict.fromkeys((*before.examples, *known.examples)))[:5],
     )
 
 

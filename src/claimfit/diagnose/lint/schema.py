@@ -8,6 +8,7 @@ in `OPEN` have more fields than are listed.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
@@ -303,6 +304,7 @@ ENUMERATIONS: Final = {
 }
 
 
+@cache
 def fields_of(structure: str, version: str, profile: Profile) -> dict[str, Field]:
     """Return the fields of `structure` in API `version` that `profile`'s minor has."""
     entries = STRUCTURES.get(f"{structure}/{version}") or STRUCTURES[structure]

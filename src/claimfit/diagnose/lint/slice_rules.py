@@ -119,7 +119,8 @@ def _is_place(part: Part, place: str, report: Report, *, one_term: bool) -> bool
     if place == "nodeName":
         name = part.text("nodeName")
         if not name:
-            report.invalid(path, name, "must be either unset or set to a non-empty string")
+            whole = "must be either unset or set to a non-empty string"
+            report.invalid(path, name, whole if one_term else "must not be empty")
         for problem in subdomain(name) if name else ():
             report.invalid(path, name, problem)
         return bool(name)

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
+from claimfit.dra.cel.program import Program, compile_selector
 from claimfit.dra.profile import profile
-from support.cel_answers import FLEET, device_answer, rows, same_answer
+from support.cel_answers import FLEET, device_answer, device_of, rows, same_answer
 from support.cel_expressions import expressions
 from support.cel_judge import Judge, gates
 from support.kubernetes_build import go_program
@@ -25,6 +26,7 @@ pytestmark = [pytest.mark.oracle, pytest.mark.timeout(600), pytest.mark.xdist_gr
 
 REQUIRED: Final = os.environ.get("CLAIMFIT_REQUIRE_CLUSTER") == "1"
 SEED: Final = int(os.environ.get("CLAIMFIT_SEED", "1"))
+TENS: Final = "[1, 2, 3, 4, 5, 6, 7, 8, 9, 10]"
 TIMES: Final = int(os.environ.get("CLAIMFIT_TIMES", "1"))
 VERSIONS: Final = {"1.36": "v0.36.3", "1.34": "v0.34.13"} | (
     {"1.35": "v0.35.10", "1.37": "v0.37.2"} if os.environ.get("CLAIMFIT_MINORS") == "all" else {}
@@ -87,6 +89,30 @@ def test_the_judge_confirms_every_row(table: str, minor: str, judges: dict[str, 
         if said != row.get(minor, row["1.36"]):
             wrong.append((row["expression"], said))
     assert not wrong
+
+
+@pytest.mark.parametrize("minor", ["1.34", "1.36", "1.37"])
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "lists.range(1000).all(x, lists.range(1000).all(y, lists.range(10).all(z, true)))",
+        (
+            f"{TENS}.all(a, {TENS}.all(b, {TENS}.all(c, {TENS}.all(d, {TENS}.all(e, {TENS}.all(f, "
+            f"{TENS}.all(g, a < b || c < d || e < f || true)))))))"
+        ),
+    ],
+)
+def test_the_limit_ends_a_loop(expression: str, minor: str, judges: dict[str, Judge]) -> None:
+    """Ten million steps end at the same cost, with the same error."""
+    rules = profile(minor)
+    said = judge_of(minor, judges).ask(
+        expression=expression, devices=FLEET[:1], gates=gates(rules.gates)
+    )
+    program = compile_selector(expression, rules)
+    assert isinstance(program, Program)
+    result, cost = program.metered(device_of(FLEET[0]), "dra.example.com")
+    assert said["maxCost"] == str(program.max_cost)
+    assert said["verdicts"] == [{"match": False, "error": result.error, "cost": cost}]
 
 
 @pytest.mark.parametrize(("minor", "feature_gates", "new", "count"), CASES)

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from claimfit.dra.profile import Profile
 
-__all__ = ["FLEET", "GOLDEN", "device_answer", "rows", "same_answer", "value_answer"]
+__all__ = ["FLEET", "GOLDEN", "device_answer", "device_of", "rows", "same_answer", "value_answer"]
 
 GOLDEN: Final = Path(__file__).parents[1] / "golden" / "cel"
 FLEET: Final[list[dict[str, Any]]] = json.loads((GOLDEN / "fleet.json").read_text())
@@ -96,7 +96,7 @@ def same_answer(ours: dict[str, Any], theirs: dict[str, Any]) -> bool:
     """Whether the answers agree; of syntax errors the first must."""
     said: str = theirs.get("compileError", "")
     if "Syntax error" in said:
-        first = said.split("\n | ")[0]
+        first = said.split("\n | ", maxsplit=1)[0]
         return ours.get("compileError", "").split("\n | ")[0] == first
     return ours == theirs
 

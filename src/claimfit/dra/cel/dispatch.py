@@ -42,6 +42,7 @@ _BOUND: Final[dict[str, Callable[..., Value]]] = {
 }
 
 
+_BEFORE_35: Final = kubernetes_functions.BEFORE_35
 _BEFORE_37: Final = kubernetes_functions.BOUND_IN_PLACE
 _SINCE_37: Final[dict[str, Callable[..., Value]]] = {
     **list_functions.SINCE_37,
@@ -105,6 +106,8 @@ def with_pattern(call: Call, pattern: str) -> Implementation | str | None:
 
 def _bound(overload: Overload, minor: int) -> Callable[..., Value] | None:
     changed = (_BEFORE_37 if minor < 37 else _SINCE_37).get(overload.name)
+    if minor < 35:
+        changed = _BEFORE_35.get(overload.name, changed)
     return changed or _BOUND.get(overload.name)
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from claimfit.dra.cel.formats import Format
 
 
-__all__ = ["BOUND"]
+__all__ = ["BEFORE_35", "BOUND"]
 
 
 def _parses(parse: Callable[[str], object]) -> Callable[[str], Value]:
@@ -71,6 +71,18 @@ def _query(url: URL) -> Value:
 def _named_format(name: str) -> Value:
     found = FORMATS.get(name)
     return NONE if found is None else Optional(found)
+
+
+def _validate_before_35(form: Format, text: str) -> Value:
+    problems: list[Value] = [_older_sentence(problem) for problem in form.validate(text)]
+    return Optional(problems) if problems else NONE
+
+
+def _older_sentence(problem: str) -> str:
+    newer = "a valid label key must consist"
+    if problem.startswith(newer):
+        return f"a qualified name must consist{problem.removeprefix(newer)}"
+    return problem
 
 
 def _validate(form: Format, text: str) -> Value:
@@ -130,6 +142,9 @@ BOUND: Final[dict[str, Callable[..., Value]]] = {
     **{f"format.{name}": lambda found=found: found for name, found in FORMATS.items()},
 }
 """What each overload does with operands of its types, by its name."""
+
+BEFORE_35: Final[dict[str, Callable[..., Value]]] = {"format-validate": _validate_before_35}
+"""The overloads that differ before 1.35, which words one problem of names otherwise."""
 
 BOUND_IN_PLACE: Final = _arithmetic(in_place=True)
 """The overloads that differ before 1.37, where a sum changes a receiver kept as a decimal."""

@@ -7,7 +7,9 @@ from typing import Final
 
 from claimfit.dra.cel.values import Uint
 
-__all__ = []
+__all__ = [
+    "literal",
+]
 
 LiteralValue = bool | int | Uint | float | str | bytes | None
 """What a literal can write."""
@@ -114,3 +116,18 @@ def double_literal(text: str) -> float:
     if value in {float("inf"), float("-inf")}:
         raise LiteralError("invalid double literal")
     return value
+
+
+def literal(kind: str, text: str) -> LiteralValue:
+    """Return the value of a literal token."""
+    if kind == "NUM_INT":
+        return int_literal(text)
+    if kind == "NUM_UINT":
+        return uint_literal(text)
+    if kind == "NUM_FLOAT":
+        return double_literal(text)
+    if kind == "STRING":
+        return string_literal(text)
+    if kind == "BYTES":
+        return bytes_literal(text)
+    return {"true": True, "false": False}.get(kind)

@@ -15,10 +15,28 @@ import sys
 from typing import TYPE_CHECKING, Final, NoReturn
 
 from claimfit.dra.cel import literals
-from claimfit.dra.cel.lexer import END, tokens
+from claimfit.dra.cel.cursor import Cursor, SyntaxProblemError, shown
+from claimfit.dra.cel.grammar import (
+    AFTER_OPERAND,
+    ARGUMENT_START,
+    EXPRESSION_START,
+    EXPRESSION_STARTS,
+    INDEX_START,
+    LIST_START,
+    MAP_START,
+    MEMBER_START,
+    NUMBERS,
+    PRODUCTS,
+    RELATIONS,
+    RESERVED,
+    SUMS,
+    also,
+)
+from claimfit.dra.cel.heights import Heights
+from claimfit.dra.cel.lexer import END
 from claimfit.dra.cel.macros import MacroError
 from claimfit.dra.cel.nodes import Nodes
-from claimfit.dra.cel.source import NOWHERE, Issue, Location
+from claimfit.dra.cel.source import NOWHERE, Issue
 from claimfit.dra.cel.syntax import Call, Entry, Ident, Select
 
 if TYPE_CHECKING:
@@ -35,61 +53,6 @@ _MOST_CODE_POINTS: Final = 100_000
 _DEEPEST: Final = 250
 _FRAMES: Final = 12_000
 """Python frames that 250 nested rules and every later pass over such a tree may need."""
-
-_RESERVED: Final = frozenset(
-    (
-        "as",
-        "break",
-        "const",
-        "continue",
-        "else",
-        "false",
-        "for",
-        "function",
-        "if",
-        "import",
-        "in",
-        "let",
-        "loop",
-        "package",
-        "namespace",
-        "null",
-        "return",
-        "true",
-        "var",
-        "void",
-        "while",
-    )
-)
-_RELATIONS: Final = {
-    "<": "_<_",
-    "<=": "_<=_",
-    ">=": "_>=_",
-    ">": "_>_",
-    "==": "_==_",
-    "!=": "_!=_",
-    "in": "@in",
-}
-_SUMS: Final = {"+": "_+_", "-": "_-_"}
-_PRODUCTS: Final = {"*": "_*_", "/": "_/_", "%": "_%_"}
-_NUMBERS: Final = frozenset(("NUM_INT", "NUM_FLOAT"))
-_EXPRESSION_START: Final = (
-    "'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, "
-    "BYTES, IDENTIFIER"
-)
-_ARGUMENT_START: Final = _EXPRESSION_START.replace("'(', ", "'(', ')', ")
-_INDEX_START: Final = _EXPRESSION_START.replace("'!', ", "'!', '?', ")
-_LIST_START: Final = _INDEX_START.replace("'[', ", "'[', ']', ").replace("'-', ", "',', '-', ")
-_MAP_START: Final = _INDEX_START.replace("'{', ", "'{', '}', ").replace("'-', ", "',', '-', ")
-_AFTER_OPERAND: Final = frozenset((*_RELATIONS, *_SUMS, *_PRODUCTS, "&&", "||", "?", ".", "[", END))
-
-
-class _SyntaxError(Exception):
-    """The text is no CEL; the issue says where."""
-
-    def __init__(self, issue: Issue) -> None:
-        super().__init__(issue.message)
-        self.issue = issue
 
 
 def parse(source: Source, macros: Macros, *, backticks: bool) -> tuple[Node | None, list[Issue]]:
@@ -113,83 +76,26 @@ def parse(source: Source, macros: Macros, *, backticks: bool) -> tuple[Node | No
     parser = _Parser(source, issues, macros, backticks=backticks)
     try:
         tree = parser.whole()
-    except _SyntaxError as found:
+    except SyntaxProblemError as found:
         issues.append(found.issue)
         return None, issues
     return (None, issues) if issues else (tree, issues)
 
 
-class _Parser:
+class _Parser(Cursor):
     """One parse; methods are named after the rules of the grammar."""
 
     def __init__(
         self, source: Source, issues: list[Issue], macros: Macros, *, backticks: bool
     ) -> None:
-        self.source = source
-        self.issues = issues
+        super().__init__(source, issues)
         self.macros = macros
         self.backticks = backticks
         self.nodes = Nodes()
-        self.tokens = tokens(source, issues)
-        self.at = 0
         self.closer = END
-        self.start = (0, _EXPRESSION_START)
+        self.start = (0, EXPRESSION_START)
         self.expressions = self.relations = self.calculations = 0
-        self.heights: dict[int, int] = {}
-
-    # --- tokens -----------------------------------------------------------------------------------
-
-    @property
-    def token(self) -> Token:
-        return self.tokens[self.at]
-
-    def peek(self, ahead: int = 1) -> str:
-        place = min(self.at + ahead, len(self.tokens) - 1)
-        return self.tokens[place].kind
-
-    def take(self) -> Token:
-        token = self.tokens[self.at]
-        self.at += 1
-        return token
-
-    def accept(self, kind: str) -> bool:
-        if self.tokens[self.at].kind == kind:
-            self.at += 1
-            return True
-        return False
-
-    def expect(self, kind: str, after: frozenset[str], expected: str = "") -> Token:
-        """Take the token `kind`; `after` is what may follow it here."""
-        if self.token.kind == kind:
-            return self.take()
-        wanted = expected or _quoted(kind)
-        found = _shown(self.token)
-        if self.token.kind != END and self.peek() == kind:
-            self.fail(f"extraneous input {found} expecting {wanted}")
-        if not expected and self.token.kind in after:
-            self.fail(f"missing {wanted} at {found}")
-        return self.fail(f"mismatched input {found} expecting {wanted}")
-
-    def fail(self, message: str, token: Token | None = None) -> NoReturn:
-        location = self.location((token or self.token).offset)
-        raise _SyntaxError(Issue(location, f"Syntax error: {message}"))
-
-    def written(self, first: Token) -> str:
-        """Return the text from `first` to the end of the token at hand."""
-        return self.source.text[first.offset : self.token.stop]
-
-    def location(self, offset: int) -> Location:
-        if not self.source.text:
-            return Location(1, -1)  # cel-go places the end of an empty text before its start
-        return self.source.location(offset)
-
-    def report(self, offset: int, message: str) -> Node:
-        """Record a problem that is not of syntax; return a node to go on with."""
-        self.issues.append(Issue(self.location(offset), message))
-        return Ident(self.nodes.number(), offset, "")
-
-    def too_deep(self, message: str) -> NoReturn:
-        raise _SyntaxError(Issue(NOWHERE, message))
+        self.heights = Heights()
 
     # --- expressions ------------------------------------------------------------------------------
 
@@ -199,7 +105,7 @@ class _Parser:
             self.expect(END, frozenset(), "<EOF>")
         return tree
 
-    def inside(self, closer: str, start: str = _EXPRESSION_START) -> Node:
+    def inside(self, closer: str, start: str = EXPRESSION_START) -> Node:
         """Parse an expression that `closer` ends; `start` is what messages expect first."""
         outer, self.closer = self.closer, closer
         self.start = (self.at, start)
@@ -208,7 +114,7 @@ class _Parser:
         return tree
 
     def after_closer(self) -> frozenset[str]:
-        return _AFTER_OPERAND | {self.closer} if self.closer != END else _AFTER_OPERAND
+        return AFTER_OPERAND | {self.closer} if self.closer != END else AFTER_OPERAND
 
     def expression(self) -> Node:
         self.expressions += 1
@@ -261,7 +167,7 @@ class _Parser:
         number, offset = signs[middle]
         call = Call(number, offset, function, [left, right])
         self.spanned(call, left.start, right.stop)
-        self.keep_height(call, (left, right))
+        self.heights.keep(call, (left, right))
         return call
 
     def relation(self, *, nested: bool = False) -> Node:
@@ -269,8 +175,8 @@ class _Parser:
         if self.relations > _DEEPEST:
             self.too_deep(f"expression recursion limit exceeded: {_DEEPEST}")
         left = self.calculation(1)
-        while not nested and self.token.kind in _RELATIONS:
-            left = self.binary(left, _RELATIONS, lambda: self.relation(nested=True))
+        while not nested and self.token.kind in RELATIONS:
+            left = self.binary(left, RELATIONS, lambda: self.relation(nested=True))
         self.relations -= 1
         return left
 
@@ -282,10 +188,10 @@ class _Parser:
         left = self.unary()
         while True:
             kind = self.token.kind
-            if weakest <= 2 and kind in _PRODUCTS:
-                left = self.binary(left, _PRODUCTS, lambda: self.calculation(3))
-            elif weakest <= 1 and kind in _SUMS:
-                left = self.binary(left, _SUMS, lambda: self.calculation(2))
+            if weakest <= 2 and kind in PRODUCTS:
+                left = self.binary(left, PRODUCTS, lambda: self.calculation(3))
+            elif weakest <= 1 and kind in SUMS:
+                left = self.binary(left, SUMS, lambda: self.calculation(2))
             else:
                 break
         self.calculations -= 1
@@ -302,7 +208,7 @@ class _Parser:
 
     def unary(self) -> Node:
         kind = self.token.kind
-        if kind not in {"!", "-"} or (kind == "-" and self.peek() in _NUMBERS):
+        if kind not in {"!", "-"} or (kind == "-" and self.peek() in NUMBERS):
             return self.member()
         first = self.token
         count = 0
@@ -312,21 +218,21 @@ class _Parser:
         if not self.starts_member():
             if kind == "-":
                 self.fail(f"no viable alternative at input '{self.written(first)}'")
-            self.fail(f"extraneous input {_shown(self.token)} expecting {{{_EXPRESSION_START}}}")
+            self.fail(f"extraneous input {shown(self.token)} expecting {{{EXPRESSION_START}}}")
         number = self.nodes.number() if count % 2 else 0
         operand = self.member()
         if count % 2 == 0:
             return operand
         call = Call(number, first.offset, "!_" if kind == "!" else "-_", [operand])
         self.spanned(call, first.offset, operand.stop)
-        self.keep_height(call, (operand,))
+        self.heights.keep(call, (operand,))
         return call
 
     def starts_member(self) -> bool:
         kind = self.token.kind
         if kind == "-":
-            return self.peek() in _NUMBERS
-        return kind in _MEMBER_START
+            return self.peek() in NUMBERS
+        return kind in MEMBER_START
 
     # --- members ----------------------------------------------------------------------------------
 
@@ -370,7 +276,7 @@ class _Parser:
         if optional:
             spare = token.kind != END and self.peek() in {"IDENTIFIER", "ESC_IDENTIFIER"}
             problem = "extraneous" if spare else "mismatched"
-            self.fail(f"{problem} input {_shown(token)} expecting {{IDENTIFIER, ESC_IDENTIFIER}}")
+            self.fail(f"{problem} input {shown(token)} expecting {{IDENTIFIER, ESC_IDENTIFIER}}")
         if token.kind in {"true", "false", "null"}:
             self.fail(f"mismatched input '{token.kind}' expecting IDENTIFIER")
         self.fail(f"no viable alternative at input '{self.written(self.tokens[self.at - 1])}'")
@@ -388,7 +294,7 @@ class _Parser:
         opened = self.take()
         number = self.nodes.number()
         optional = self.accept("?")
-        key = self.inside("]", _EXPRESSION_START if optional else _INDEX_START)
+        key = self.inside("]", EXPRESSION_START if optional else INDEX_START)
         self.expect("]", self.after_closer())
         call = Call(number, opened.offset, "_[?_]" if optional else "_[_]", [operand, key])
         self.spanned(call, operand.start, self.tokens[self.at - 1].stop)
@@ -399,7 +305,7 @@ class _Parser:
         """Parse what stands between a parenthesis just taken and its end."""
         if self.accept(")"):
             return []
-        found = [self.inside(")", _ARGUMENT_START)]
+        found = [self.inside(")", ARGUMENT_START)]
         while self.accept(","):
             found.append(self.inside(")"))
         self.expect(")", self.after_closer())
@@ -420,17 +326,17 @@ class _Parser:
         if kind == ".":
             dot = self.take()
             self.fail(f"no viable alternative at input '{self.written(dot)}'")
-        if self.token.kind not in _EXPRESSION_STARTS:
+        if self.token.kind not in EXPRESSION_STARTS:
             self.fail_start()
         return self.literal()
 
     def fail_start(self) -> NoReturn:
         place, wanted = self.start
         if place != self.at:
-            wanted = _EXPRESSION_START
-        spare = self.token.kind != END and self.peek() in _EXPRESSION_STARTS | _also(wanted)
+            wanted = EXPRESSION_START
+        spare = self.token.kind != END and self.peek() in EXPRESSION_STARTS | also(wanted)
         problem = "extraneous" if spare else "mismatched"
-        self.fail(f"{problem} input {_shown(self.token)} expecting {{{wanted}}}")
+        self.fail(f"{problem} input {shown(self.token)} expecting {{{wanted}}}")
 
     def parenthesized(self) -> Node:
         opened = self.take()
@@ -445,7 +351,7 @@ class _Parser:
             return self.message(start, dotted=dotted)
         name = self.take()
         prefix = "." if dotted else ""
-        if name.text in _RESERVED:
+        if name.text in RESERVED:
             node = self.report(start.offset, f"reserved identifier: {name.text}")
             if self.token.kind == "(":
                 self.take()
@@ -457,7 +363,7 @@ class _Parser:
             arguments = self.arguments()
             node = self.expanded(number, opened, prefix + name.text, None, arguments)
             self.spanned(node, start.offset, self.tokens[self.at - 1].stop)
-            self.keep_height(node, arguments)
+            self.heights.keep(node, arguments)
             return node
         ident = Ident(self.nodes.number(), name.offset, prefix + name.text)
         return self.spanned(ident, start.offset, name.stop)
@@ -491,7 +397,7 @@ class _Parser:
         self.expect("}", self.after_closer())
         name = ("." if dotted else "") + ".".join(parts)
         node = self.nodes.message(number, brace.offset, name, entries)
-        self.keep_height(node, [entry.value for entry in entries])
+        self.heights.keep(node, [entry.value for entry in entries])
         return self.spanned(node, start.offset, self.tokens[self.at - 1].stop)
 
     def field(self) -> Entry:
@@ -499,9 +405,9 @@ class _Parser:
         name = self.token
         if name.kind not in {"IDENTIFIER", "ESC_IDENTIFIER"}:
             wanted = "{'}', ',', '?', IDENTIFIER, ESC_IDENTIFIER}"
-            self.fail(f"mismatched input {_shown(name)} expecting {wanted}")
+            self.fail(f"mismatched input {shown(name)} expecting {wanted}")
         self.take()
-        colon = self.expect(":", _EXPRESSION_STARTS)
+        colon = self.expect(":", EXPRESSION_STARTS)
         number = self.nodes.number()
         text = name.text
         if name.kind == "ESC_IDENTIFIER":
@@ -520,7 +426,7 @@ class _Parser:
             if self.accept("?"):
                 optional.add(len(elements))
             first = not elements and not optional
-            elements.append(self.inside("]", _LIST_START if first else _INDEX_START))
+            elements.append(self.inside("]", LIST_START if first else INDEX_START))
             if not self.accept(",") or not self.more():
                 break
         else:
@@ -528,19 +434,19 @@ class _Parser:
                 self.accept(",")
         self.close_aggregate("]")
         node = self.nodes.list_of(number, opened.offset, elements, frozenset(optional))
-        self.keep_height(node, elements)
+        self.heights.keep(node, elements)
         return self.spanned(node, opened.offset, self.tokens[self.at - 1].stop)
 
     def more(self) -> bool:
         """Whether after a comma another element follows, rather than the end."""
-        return self.token.kind == "?" or self.token.kind in _EXPRESSION_STARTS
+        return self.token.kind == "?" or self.token.kind in EXPRESSION_STARTS
 
     def close_aggregate(self, closer: str) -> None:
         aggregate_goes_on = self.tokens[self.at - 1].kind not in {",", "[", "{"}
         if aggregate_goes_on and self.token.kind != closer:
             spare = self.token.kind != END and self.peek() in {closer, ","}
             problem = "extraneous" if spare else "mismatched"
-            self.fail(f"{problem} input {_shown(self.token)} expecting {{'{closer}', ','}}")
+            self.fail(f"{problem} input {shown(self.token)} expecting {{'{closer}', ','}}")
         self.expect(closer, self.after_closer())
 
     def map_literal(self) -> Node:
@@ -550,8 +456,8 @@ class _Parser:
         parts: list[Node] = []
         while self.token.kind not in {"}", ","}:
             optional = self.accept("?")
-            key = self.inside(":", _EXPRESSION_START if entries or optional else _MAP_START)
-            colon = self.expect(":", _EXPRESSION_STARTS)
+            key = self.inside(":", EXPRESSION_START if entries or optional else MAP_START)
+            colon = self.expect(":", EXPRESSION_STARTS)
             entry_number = self.nodes.number()
             value = self.inside("}")
             entries.append(Entry(entry_number, colon.offset, key, value, optional=optional))
@@ -563,7 +469,7 @@ class _Parser:
                 self.accept(",")
         self.close_aggregate("}")
         node = self.nodes.map_of(number, opened.offset, entries)
-        self.keep_height(node, parts)
+        self.heights.keep(node, parts)
         return self.spanned(node, opened.offset, self.tokens[self.at - 1].stop)
 
     def literal(self) -> Node:
@@ -574,10 +480,15 @@ class _Parser:
             text += self.token.text
         token = self.take()
         try:
-            value = _literal(token.kind, text)
+            value = literals.literal(token.kind, text)
         except literals.LiteralError as problem:
             return self.report(start.offset, str(problem))
         return self.spanned(self.nodes.literal(start.offset, value), start.offset, token.stop)
+
+    def report(self, offset: int, message: str) -> Node:
+        """Record a problem that is not of syntax; return a node to go on with."""
+        self.issues.append(Issue(self.location(offset), message))
+        return Ident(self.nodes.number(), offset, "")
 
     # --- macros, spans and heights ----------------------------------------------------------------
 
@@ -602,51 +513,7 @@ class _Parser:
         node.start, node.stop = start, stop
         return node
 
-    def keep_height(self, node: Node, parts: list[Node] | tuple[Node, ...]) -> None:
-        """Note how deep operators, selections and method calls nest below `node`."""
-        heights = self.heights
-        height = max((heights.get(id(part), 0) for part in parts), default=0)
-        if height:
-            heights[id(node)] = height
-
     def raise_height(self, node: Node, parts: tuple[Node, ...]) -> None:
-        """Note the same where `node` itself adds a level; too many levels end the parse."""
-        heights = self.heights
-        height = max(heights.get(id(part), 0) for part in parts) + 1
-        if height > _DEEPEST:
+        """Note that `node` adds a level above `parts`; too many levels end the parse."""
+        if self.heights.raised(node, parts) > _DEEPEST:
             self.too_deep("max recursion depth exceeded")
-        heights[id(node)] = height
-
-
-_EXPRESSION_STARTS: Final = frozenset(
-    ("[", "{", "(", ".", "-", "!", "true", "false", "null", "NUM_FLOAT", "NUM_INT", "NUM_UINT")
-) | {"STRING", "BYTES", "IDENTIFIER"}
-_MEMBER_START: Final = _EXPRESSION_STARTS - {"-", "!"}
-
-
-def _literal(kind: str, text: str) -> literals.LiteralValue:
-    if kind == "NUM_INT":
-        return literals.int_literal(text)
-    if kind == "NUM_UINT":
-        return literals.uint_literal(text)
-    if kind == "NUM_FLOAT":
-        return literals.double_literal(text)
-    if kind == "STRING":
-        return literals.string_literal(text)
-    if kind == "BYTES":
-        return literals.bytes_literal(text)
-    return {"true": True, "false": False}.get(kind)
-
-
-def _quoted(kind: str) -> str:
-    return kind if kind.isupper() or kind == END else f"'{kind}'"
-
-
-def _shown(token: Token) -> str:
-    text = token.text.replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")
-    return f"'{text}'"
-
-
-def _also(wanted: str) -> frozenset[str]:
-    """Return the signs that `wanted` expects beside the start of an expression."""
-    return frozenset(sign for sign in ")]},?" if f"'{sign}'" in wanted)

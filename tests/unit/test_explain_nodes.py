@@ -342,3 +342,34 @@ def test_a_claim_that_was_made_is_found() -> None:
 
         assert answer.outcome == "fits"
         assert answer.requests == ()
+
+
+def test_a_pod_that_took_its_node_itself() -> None:
+    """Its claim does not know it: the kubelet will not let it use the devices."""
+    answer = answer_for(
+        node("n"), gpu_class(), claim("want", holds=("n/g",)), pod("p", "want", nodeName="n")
+    )
+
+    assert any("missing in status.reservedFor of claim default/want" in x for x in answer.hints)
+
+
+def test_replicas_that_share_a_claim_are_told() -> None:
+    """Three pods of one Deployment name one claim."""
+    from claimfit.diagnose.asking import questions_of
+
+    deployment = {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "web", "namespace": "default"},
+        "spec": {"replicas": 3, "template": {"spec": pod("x", "want")["spec"]}},
+    }
+    made = cluster(node("n"), published("n", device("g")), gpu_class(), claim(), deployment)
+
+    (question,) = questions_of(made.objects, made)
+
+    answer = explain(question, made)
+    assert answer.fits
+    assert answer.hints[0].startswith(
+        "all 3 pods of Deployment default/web share claim default/want: the same devices, so the "
+        "same node"
+    )

@@ -85,7 +85,9 @@ def questions_of(manifests: Objects, cluster: Cluster) -> list[Question]:
     Raises `UsageError` EXP008 when there is none of these.
     """
     found = [about_pod(pod, cluster) for pod in manifests.pods]
-    found += [about_pod(pod_of(item, "0"), cluster) for item in manifests.workloads]
+    for workload in manifests.workloads:
+        question = about_pod(pod_of(workload, "0"), cluster)
+        found.append(question._replace(notes=(*question.notes, *_shared_claims(workload))))
     if not found:
         found = [
             about_claim(claim, cluster)
@@ -115,9 +117,17 @@ def _stamped(template: ResourceClaimTemplate) -> ResourceClaim:
     return ResourceClaim(Metadata(meta.name, meta.namespace), template.spec.spec)
 
 
-def shared_claims(workload: Workload) -> Iterator[str]:
-    """Yield the claims that all pods of `workload` would share."""
-    if workload.pods > 1:
-        for entry in workload.spec.template.spec.resource_claims:
-            if entry.resource_claim_name:
-                yield entry.resource_claim_name
+def _shared_claims(workload: Workload) -> Iterator[str]:
+    """Yield a sentence for each claim that all pods of `workload` share."""
+    if workload.pods < 2:
+        return
+    meta = workload.metadata
+    for entry in workload.spec.template.spec.resource_claims:
+        if entry.resource_claim_name:
+            name = namespaced(entry.resource_claim_name, meta.namespace)
+            owner = f"{workload.kind} {namespaced(meta.name, meta.namespace)}"
+            yield (
+                f"all {workload.pods} pods of {owner} share claim {name}: the same devices, so the "
+                "same node, and nothing divides their memory; with a template each pod gets a "
+                "claim of its own"
+            )

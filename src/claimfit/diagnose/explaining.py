@@ -73,7 +73,7 @@ def explain(question: Question, cluster: Cluster) -> Answer:
             "" if outcome == "placed" else scheduler_line(question, nodes, len(cluster.nodes))
         ),
         not_considered=not_judged(question.pod, cluster),
-        notes=question.notes,
+        notes=(),
         profile=f"Kubernetes {cluster.profile.kubernetes}",
     )
     answer = answer._replace(sentence=sentence(question, answer, cluster), closest=closest(answer))

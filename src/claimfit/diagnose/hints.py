@@ -36,6 +36,7 @@ _MOST_DEVICES: Final = 2000
 
 def hints(question: Question, answer: Answer, cluster: Cluster, maker: RowMaker) -> Iterator[str]:
     """Yield one sentence per hint, the most telling first."""
+    yield from question.notes
     for source in _SOURCES:
         yield from source(answer, cluster, maker)
     yield from _extended(question, cluster)

@@ -51,7 +51,7 @@ class Question(NamedTuple):
         extended: extended resource -> how many, where a class stands for it.
         refused: why the pod cannot be scheduled on any node, with `texts`.
         scheduler_text: what kube-scheduler says to the first of `refused`.
-        notes: what was assumed.
+        notes: what is told beside the verdict, one sentence each.
     """
 
     subject: str
@@ -139,7 +139,21 @@ def about_pod(pod: Pod, cluster: Cluster) -> Question:
         tuple(_extended(pod, cluster)),
         tuple(reason for reason, _ in refused),
         refused[0][1] if refused else "",
+        tuple(_unscheduled(pod, (*waiting, *allocated))),
     )
+
+
+def _unscheduled(pod: Pod, claims: tuple[ResourceClaim, ...]) -> Iterator[str]:
+    """Yield that a pod with a node of its own is in none of its claims' reservations."""
+    if not pod.spec.node_name:
+        return
+    for claim in claims:
+        if not any(item.name == pod.metadata.name for item in claim.status.reserved_for):
+            name = namespaced(claim.metadata.name, claim.metadata.namespace)
+            yield (
+                f"the pod has node {pod.spec.node_name} but is missing in status.reservedFor of "
+                f"claim {name}: it did not pass through a scheduler that reserves claims"
+            )
 
 
 def _claim(entry: PodClaim, pod: Pod, cluster: Cluster) -> ResourceClaim | tuple[Reason, str]:

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from claimfit.diagnose.gaps import Bound, amount_text, comparison, gap, short_text, values_seen
+from claimfit.diagnose.gaps import (
+    Bound,
+    amount_text,
+    comparison,
+    gap,
+    reading,
+    short_text,
+    values_seen,
+)
 from claimfit.diagnose.selection import clauses
 from claimfit.diagnose.tree import ClauseAnswer, DeviceRow
 from claimfit.dra.allocator.requests import claim_text
 from claimfit.dra.amounts import nanos_of
+from claimfit.dra.cel.program import Program, compile_selector
 from claimfit.dra.reasons import Reason
 from claimfit.records import NamedTuple
 
@@ -18,7 +27,13 @@ if TYPE_CHECKING:
     from claimfit.diagnose.cluster import Cluster
     from claimfit.diagnose.tree import NodeAnswer
     from claimfit.dra.inventory import DeviceId
-    from claimfit.dra.objects import DeviceSelector, DeviceSubRequest, ExactDeviceRequest
+    from claimfit.dra.objects import (
+        DeviceAttribute,
+        DeviceCapacity,
+        DeviceSelector,
+        DeviceSubRequest,
+        ExactDeviceRequest,
+    )
     from claimfit.dra.pools import PooledDevice
 
 __all__ = ["Numbered", "RowMaker", "numbered", "product_of"]
@@ -90,6 +105,8 @@ class RowMaker:
             for entry in part.devices
         }
         self._clauses: dict[tuple[str, ...], list[Numbered]] = {}
+        self._told: dict[tuple[object, ...], tuple[str, str, str, str, float]] = {}
+        """What devices with the same values were told: most of a cluster's are alike."""
 
     def entry(self, device: DeviceId) -> PooledDevice:
         """Return the device called so; of two of one name, the last that was published."""
@@ -142,7 +159,10 @@ class RowMaker:
         if code.startswith("class-selector"):
             return (code, *self._of_class(reason, entry), "", 0.0)
         if code.startswith("request-selector"):
-            return self._of_clause(reason, entry, request.selectors, product)
+            key = (id(request.selectors), code, product, *self._read(values["expression"], entry))
+            if key not in self._told:
+                self._told[key] = self._of_clause(reason, entry, request.selectors, product)
+            return self._told[key]
         if code == "device-in-use":
             return code, "matches, but is in use", self._held(values["holders"]), product, 0.0
         if code == "taint-untolerated":
@@ -201,6 +221,21 @@ class RowMaker:
             off_by = missed.share if missed is not None else 0.0
             return reason.code, f"clause {clause.number} {verb}", detail, product, off_by
         return reason.code, reason.text, "", product, 0.0
+
+    def _read(self, expression: str, entry: PooledDevice) -> tuple[object, ...]:
+        """Return the expression with what tells its answers on devices apart."""
+        compiled = compile_selector(expression, self._cluster.profile)
+        if not isinstance(compiled, Program):
+            return (expression,)
+        seen: list[object] = [expression, entry.id.driver]
+        for read in compiled.reads:
+            if read.kind not in {"attributes", "capacity"} or not read.name:
+                if read.kind != "driver":
+                    return (expression, entry.id)  # it may read anything: no two are alike
+                continue
+            found = reading(entry, read.kind, read.domain, read.name)
+            seen.append(None if found is None else repr(found.value) + str(_is_version(found)))
+        return tuple(seen)
 
     def _numbered(self, selectors: Sequence[DeviceSelector]) -> list[Numbered]:
         key = tuple(item.cel.expression if item.cel else "" for item in selectors)
@@ -289,6 +324,10 @@ class RowMaker:
                 )
             )
         return tuple(found)
+
+
+def _is_version(found: DeviceAttribute | DeviceCapacity) -> bool:
+    return getattr(found, "version", None) is not None
 
 
 def _usefulness(row: DeviceRow) -> tuple[object, ...]:

@@ -7,11 +7,7 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING, NamedTuple
 
-from support.cluster_objects import sample_objects
-
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from support.api_client import Object
 
 __all__ = ["Device", "Group", "claim", "fitting_groups"]
@@ -44,38 +40,16 @@ def claim(model: str, *options: str) -> Object:
 
 def fitting_groups(sample: str, model: str, driver: str, *options: str) -> list[Group]:
     """Return the groups of `driver` that `claimfit fit` says hold a replica, free devices only."""
-    kept_back = _kept_back(sample)
     source = ("--cluster", f"sample:{sample}")
     answer = _output("fit", model, *source, *options, accepted=(0, 1))
     return [
         Group(
-            frozenset(_free(item)) - kept_back,
+            frozenset(Device(driver, item["node"], name) for name in item["freeDevices"]),
             item["devicesPerReplica"],
         )
         for item in answer["groups"]
         if item["verdict"] == "fits" and item["driver"] == driver and not item["blocked"]
     ]
-
-
-def _free(group: Object) -> Iterator[Device]:
-    for name in group["devices"]:
-        if name not in group["heldBy"]:
-            yield Device(group["driver"], group["node"], name)
-
-
-def _kept_back(sample: str) -> set[Device]:
-    """Return the devices of a sample that a plain claim is never given, whatever `fit` says.
-
-    `fit` counts tainted devices as not free but does not name them in its JSON. It does not read
-    classes, which keep devices of another owner back (`vendorManaged` of llmfit.ai).
-    """
-    return {
-        Device(item["spec"]["driver"], item["spec"]["nodeName"], device["name"])
-        for item in sample_objects(sample)
-        if item["kind"] == "ResourceSlice"
-        for device in item["spec"]["devices"]
-        if device.get("taints") or "vendorManaged" in device["attributes"]
-    }
 
 
 def _output(*arguments: str, accepted: tuple[int, ...]) -> Object:

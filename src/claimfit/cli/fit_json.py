@@ -79,6 +79,7 @@ def group_json(item: GroupAnswer) -> dict[str, object]:
         "publishedMemoryBytes": None if group.memory is None else int(group.memory),
         "devices": [row.id.device for row in group.rows],
         "free": group.free,
+        "freeDevices": [row.id.device for row in group.rows if group.healthy and row.free],
         "heldBy": {row.id.device: row.held_by for row in group.rows if row.held_by},
         "blocked": group.blocked or None,
         "replicasNow": item.replicas_now,

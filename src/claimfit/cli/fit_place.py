@@ -46,6 +46,11 @@ def read_groups(context: FitContext) -> Cluster:
 
     objects = read_cluster(context.cluster, sys.stdin.buffer)
     rows = inventory(objects.slices, objects.claims, objects.nodes)
+    if objects.classes:
+        from claimfit.dra.class_selection import with_class_obstacles
+        from claimfit.dra.profile import profile
+
+        rows = with_class_obstacles(rows, objects.classes, profile())
     groups = device_groups(rows, context.hardware.describe, context.hardware.identify)
     notes = list(objects.notes)
     if objects.other_kinds:

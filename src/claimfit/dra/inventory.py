@@ -59,11 +59,18 @@ class PublishedRow(NamedTuple):
     taints: tuple[DeviceTaint, ...]
     """Taints that a request without tolerations does not pass."""
     pool_problem: PoolProblem | None
+    obstacle: str = ""
+    """Why no pod can come by the device here at all, such as a cordoned node; else empty."""
+
+    @property
+    def sound(self) -> bool:
+        """Whether a plain claim could be given this device if nobody held it."""
+        return not self.obstacle and not self.taints and self.pool_problem is None
 
     @property
     def free(self) -> bool:
         """Whether a plain claim could be given this device now."""
-        return not self.held_by and not self.taints and self.pool_problem is None
+        return self.sound and not self.held_by
 
 
 def inventory(
@@ -78,6 +85,7 @@ def inventory(
     problems = {(item.driver, item.pool): item for item in _problems(current)}
     holders = _holders(claims)
     known = list(nodes)
+    cordoned = {node.metadata.name for node in known if node.spec.unschedulable}
     rows = []
     for published in current:
         spec = published.spec
@@ -90,7 +98,16 @@ def inventory(
             holder = holders.get(identity, "")
             reached = _reach(device, known) if spec.per_device_node_selection else shared
             rows += [
-                PublishedRow(node, identity, device, holder, taints, problem) for node in reached
+                PublishedRow(
+                    node,
+                    identity,
+                    device,
+                    holder,
+                    taints,
+                    problem,
+                    "the node is cordoned" if node in cordoned else "",
+                )
+                for node in reached
             ]
     return rows
 

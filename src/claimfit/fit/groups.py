@@ -47,8 +47,7 @@ class DeviceGroup(NamedTuple):
     @property
     def usable(self) -> int:
         """Devices that could be handed out if no claim held any."""
-        sound = [row for row in self.rows if not row.taints and row.pool_problem is None]
-        return len(sound) if self.healthy else 0
+        return sum(1 for row in self.rows if row.sound) if self.healthy else 0
 
     @property
     def free(self) -> int:
@@ -63,6 +62,8 @@ class DeviceGroup(NamedTuple):
         if self.usable:
             return ""
         first = self.rows[0]
+        if first.obstacle:
+            return first.obstacle
         if first.pool_problem is not None:
             return f"pool {first.pool_problem.kind}: {first.pool_problem.text}"
         taint = first.taints[0]

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from claimfit.dra.allocator.requests import ClaimRequests, Request
     from claimfit.dra.allocator.selectors import Selectors
     from claimfit.dra.allocator.state import AllocatedState
+    from claimfit.dra.objects import DeviceCapacity
     from claimfit.dra.pools import Pool, PooledDevice, PooledSlice
 
 __all__ = ["Likeness"]
@@ -120,12 +121,9 @@ class Likeness:
         allocated = state.allocated(entry.id)
         special = device.taints or device.consumes_counters or device.binding_conditions
         shares = device.allow_multiple_allocations
-        if not (allocated or special or shares or self._asks):
-            policies = [x for x in device.capacity.values() if x.request_policy]
-            if not policies and not any(
-                str(item.value).startswith("-") for item in device.capacity.values()
-            ):
-                return selected
+        plain = not (allocated or special or shares or self._asks)
+        if plain and not any(map(_matters, device.capacity.values())):
+            return selected
         return (
             selected,
             entry.id in state.exclusive,
@@ -157,3 +155,8 @@ class Likeness:
                     each = [numbers.setdefault(value, len(numbers)) for value in values]
                     found.append((bool(scalar.kind), *each))
         return tuple(found)
+
+
+def _matters(capacity: DeviceCapacity) -> bool:
+    """Return whether a capacity may speak against a request that asks for none."""
+    return capacity.request_policy is not None or str(capacity.value)[:1] == "-"

@@ -63,16 +63,16 @@ class Selectors:
 
         The first false answer decides. Raises `AttemptAborted` for a selector that fails first.
         """
-        for owner, selectors in (
-            (f"class {request.class_name}", request.class_selectors),
-            (f"claim {request.claim_name}", request.selectors),
-        ):
+        for selectors in (request.class_selectors, request.selectors):
             for index, selector in enumerate(selectors):
                 found = self.answer(_expression(selector), device)
                 if found is True:
                     continue
                 if found is False:
                     return False
+                owner = f"claim {request.claim_name}"
+                if selectors is request.class_selectors:
+                    owner = f"class {request.class_name}"
                 text = problem_text(owner, index, device, found, names_device=names_device)
                 raise AttemptAborted("selector-error", text, device.id, request.full_name)
         return True

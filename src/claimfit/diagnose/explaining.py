@@ -181,7 +181,7 @@ def _judged(
         if not reasons:
             yield NodeAnswer(name, state, claims=claims)
             continue
-        explanation = explain_node(cluster.allocator, node, claims)
+        explanation = explain_node(cluster.allocator, node, claims, verdict)
         yield NodeAnswer(name, state, (), explanation, _missing(explanation), claims)
 
 

@@ -77,9 +77,18 @@ class NodeExplanation(NamedTuple):
     reasons: list[Reason]
 
 
-def explain(allocator: Allocator, node: Node, claims: Sequence[ResourceClaim]) -> NodeExplanation:
-    """Return the verdict on `claims` on `node` with the reasons for it."""
-    verdict = allocator.decide(node, claims)
+def explain(
+    allocator: Allocator,
+    node: Node,
+    claims: Sequence[ResourceClaim],
+    verdict: Verdict | None = None,
+) -> NodeExplanation:
+    """Return the verdict on `claims` on `node` with the reasons for it.
+
+    `verdict` spares the decision where it was made already, in the same state.
+    """
+    if verdict is None:
+        verdict = allocator.decide(node, claims)
     pools = allocator.pools_of(node)
     passed_over = [_pool_reason(pool) for pool in pools if pool.problem]
     reasons = []

@@ -9,19 +9,31 @@ from typing import Final
 import msgspec
 
 from claimfit.dra.objects import (
+    DeviceClass,
+    DeviceTaintRule,
     Metadata,
+    Node,
     NodeSelector,
     Quantity,
+    ResourceClaim,
+    ResourceClaimTemplate,
+    ResourceSlice,
 )
 
 __all__ = [
     "KINDS",
     "Container",
+    "DaemonSet",
+    "Deployment",
+    "Job",
     "Pod",
     "PodClaim",
     "PodSpec",
+    "ReplicaSet",
     "ResourceQuota",
+    "StatefulSet",
     "Toleration",
+    "WholeList",
     "Workload",
 ]
 
@@ -151,11 +163,15 @@ class WorkloadSpec(_Object, frozen=True):
 
 
 class Workload(_Object, frozen=True):
-    """Anything that stamps out pods."""
+    """Anything that stamps out pods; each kind is a class of its own, so that it has a tag."""
 
     metadata: Metadata
-    kind: str = ""
     spec: WorkloadSpec = WorkloadSpec()
+
+    @property
+    def kind(self) -> str:
+        """The kind, such as ``Deployment``."""
+        return type(self).__name__
 
     @property
     def pods(self) -> int:
@@ -164,6 +180,26 @@ class Workload(_Object, frozen=True):
             least = [x for x in (self.spec.parallelism, self.spec.completions) if x is not None]
             return min(least, default=1)
         return 1 if self.spec.replicas is None else self.spec.replicas
+
+
+class Deployment(Workload, frozen=True, tag_field="kind", tag="Deployment"):
+    """A Deployment."""
+
+
+class StatefulSet(Workload, frozen=True, tag_field="kind", tag="StatefulSet"):
+    """A StatefulSet."""
+
+
+class ReplicaSet(Workload, frozen=True, tag_field="kind", tag="ReplicaSet"):
+    """A ReplicaSet."""
+
+
+class DaemonSet(Workload, frozen=True, tag_field="kind", tag="DaemonSet"):
+    """A DaemonSet."""
+
+
+class Job(Workload, frozen=True, tag_field="kind", tag="Job"):
+    """A Job."""
 
 
 class QuotaSpec(_Object, frozen=True):
@@ -190,8 +226,31 @@ class ResourceQuota(_Object, frozen=True, tag_field="kind", tag="ResourceQuota")
 KINDS: Final[dict[tuple[str, str], type[Pod | Workload | ResourceQuota]]] = {
     ("v1", "Pod"): Pod,
     ("v1", "ResourceQuota"): ResourceQuota,
-    **{("apps/v1", kind): Workload for kind in ("Deployment", "StatefulSet", "ReplicaSet")},
-    ("apps/v1", "DaemonSet"): Workload,
-    ("batch/v1", "Job"): Workload,
+    ("apps/v1", "Deployment"): Deployment,
+    ("apps/v1", "StatefulSet"): StatefulSet,
+    ("apps/v1", "ReplicaSet"): ReplicaSet,
+    ("apps/v1", "DaemonSet"): DaemonSet,
+    ("batch/v1", "Job"): Job,
 }
 """(apiVersion, kind) -> its type."""
+
+
+class WholeList(msgspec.Struct, gc=False):
+    """A List of nothing but kinds that are read, in versions that need no conversion."""
+
+    kind: str
+    items: list[
+        ResourceSlice
+        | DeviceClass
+        | ResourceClaim
+        | ResourceClaimTemplate
+        | Node
+        | DeviceTaintRule
+        | Pod
+        | ResourceQuota
+        | Deployment
+        | StatefulSet
+        | ReplicaSet
+        | DaemonSet
+        | Job
+    ]

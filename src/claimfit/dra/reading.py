@@ -23,7 +23,7 @@ from claimfit.errors import InputError
 from claimfit.manifests.reader import read_documents
 
 if TYPE_CHECKING:
-    from claimfit.dra.pods import Pod, ResourceQuota, Workload
+    from claimfit.dra.pods import Pod, ResourceQuota, WholeList, Workload
 
 __all__ = ["Objects", "read_objects"]
 
@@ -148,12 +148,20 @@ def _read_json(raw: msgspec.Raw, place: str, objects: Objects) -> None:
 
 def _read_current(raw: msgspec.Raw, objects: Objects) -> bool:
     """Read a List in two passes; return False, having read nothing, when it needs the slow way."""
+    listed: _CurrentList | WholeList
+    plain = {"v1", _GROUP + "v1"}
     try:
-        listed = msgspec.json.decode(raw, type=_CurrentList)
+        if objects.reads_all:
+            from claimfit.dra.pods import KINDS, WholeList
+
+            plain |= {version for version, _ in KINDS}
+            listed = msgspec.json.decode(raw, type=WholeList)
+        else:
+            listed = msgspec.json.decode(raw, type=_CurrentList)
         versions = {item.api_version for item in msgspec.json.decode(raw, type=_Versions).items}
     except msgspec.ValidationError:
         return False
-    if listed.kind != "List" or not versions <= {"v1", _GROUP + "v1"}:
+    if listed.kind != "List" or not versions <= plain:
         return False
     for item in listed.items:
         _add(item, objects)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from claimfit.dra.cel.clauses import clauses
 from claimfit.dra.cel.program import CompileErrors, Program, compile_selector
 from claimfit.dra.objects import Device
 from claimfit.dra.profile import profile
@@ -92,6 +93,17 @@ def test_the_cost_of_loops_is_known_before() -> None:
     program = compile_selector(loops(7), RULES)
     assert isinstance(program, Program)
     assert program.too_complex
+
+
+def test_loops_that_the_estimate_overlooks() -> None:
+    """A loop over what the estimate thinks empty ends at the limit, as a whole and as a clause."""
+    text = f'"".split("a").all(s, {loops(7)}) && true'
+    program = compile_selector(text, RULES)
+    assert isinstance(program, Program)
+    assert program.max_cost < 100
+    assert "actual cost limit exceeded" in program.evaluate(Device(name="x"), "d").error
+    outcome = clauses(program)[0].outcome(Device(name="x"), "d")
+    assert "actual cost limit exceeded" in outcome.result.error
 
 
 def test_deep_but_allowed() -> None:

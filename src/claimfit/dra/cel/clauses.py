@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from claimfit.dra.cel.deep import deep
 from claimfit.dra.cel.device_view import DeviceView, UnusableDeviceError
 from claimfit.dra.cel.evaluator import Evaluator
 from claimfit.dra.cel.go_text import quoted
+from claimfit.dra.cel.metered import Plan
 from claimfit.dra.cel.printing import text
 from claimfit.dra.cel.program import Result, as_result
 from claimfit.dra.cel.reads import Read, reads
@@ -18,6 +20,8 @@ from claimfit.dra.cel.syntax import Call, Node
 from claimfit.dra.cel.values import MISSING, EvalError, MapValue, Panic, Value
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from claimfit.dra.cel.program import Program
     from claimfit.dra.objects import Device
 
@@ -51,7 +55,7 @@ class Clause:
         reads: what it reads of a device.
     """
 
-    __slots__ = ("_evaluator", "_lists", "column", "line", "reads", "start", "stop", "text")
+    __slots__ = ("_lists", "_run", "column", "line", "reads", "start", "stop", "text")
 
     def __init__(self, node: Node, program: Program) -> None:
         self.start, self.stop = node.start, node.stop
@@ -59,21 +63,28 @@ class Clause:
         location = program.source.location(node.start)
         self.line, self.column = location.line, location.column + 1
         self.reads = reads(node)
-        self._evaluator = Evaluator(node, program.environment)
         self._lists = program.lists
+        self._run: Callable[[DeviceView], Value]
+        if program.counted:
+            plan = Plan(node, program.environment)
+            self._run = lambda view: _raised(plan.run(view.value())[0])
+        else:
+            self._run = Evaluator(node, program.environment).run
 
+    @deep
     def outcome(self, device: Device, driver: str) -> ClauseOutcome:
         """Return what the clause says about `device`."""
         view = DeviceView(device, driver, lists=self._lists)
         seen = tuple(_seen(read, device, driver, lists=self._lists) for read in self.reads)
         try:
             view.check()
-            result = as_result(self._evaluator.run(view))
+            result = as_result(self._run(view))
         except (EvalError, Panic, UnusableDeviceError) as problem:
             result = Result(matches=False, error=problem.message)
         return ClauseOutcome(self, result, seen)
 
 
+@deep
 def clauses(program: Program) -> tuple[Clause, ...]:
     """Return the conditions that ``&&`` joins at the top of a selector, in order."""
     found: list[Node] = []
@@ -85,6 +96,12 @@ def clauses(program: Program) -> tuple[Clause, ...]:
         else:
             found.append(node)
     return tuple(Clause(node, program) for node in found)
+
+
+def _raised(value: Value | EvalError | Panic) -> Value:
+    if isinstance(value, EvalError | Panic):
+        raise value
+    return value
 
 
 def _seen(read: Read, device: Device, driver: str, *, lists: bool) -> Seen:

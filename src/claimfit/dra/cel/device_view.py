@@ -139,7 +139,9 @@ class DeviceView:
             entry = domains.get(domain)
             if entry is None:
                 entry = domains[domain] = (domain, NamedMap({}))
-            entry[1].entries[name] = (name, value)  # type: ignore[union-attr]  # a NamedMap
+            entries = entry[1].entries  # type: ignore[union-attr]  # a NamedMap
+            if not slash or name not in entries:  # as `_named`; in Go either may win
+                entries[name] = (name, value)
         return DomainMap(domains)
 
     def _quantity(self, name: str, amount: DeviceCapacity) -> CelQuantity:

@@ -8,7 +8,14 @@ from typing import Final
 
 from claimfit.dra.cel.values import Duration, Timestamp
 
-__all__ = ["days_in_month", "double_text", "duration_text", "quoted", "timestamp_text"]
+__all__ = [
+    "days_in_month",
+    "double_text",
+    "duration_text",
+    "quoted",
+    "timestamp_rfc3339",
+    "timestamp_text",
+]
 
 _SECOND: Final = 10**9
 _DAY: Final = 86400

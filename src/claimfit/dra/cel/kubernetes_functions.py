@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from claimfit.dra.cel.formats import Format
 
 
-__all__ = ["BEFORE_35", "BOUND"]
+__all__ = ["BOUND"]
 
 
 def _parses(parse: Callable[[str], object]) -> Callable[[str], Value]:

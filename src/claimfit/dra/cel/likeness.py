@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from claimfit.dra.cel.reads import Read
     from claimfit.dra.objects import Device, DeviceAttribute
 
-__all__ = []
+__all__ = ["class_key"]
 
 _MAPS: Final = frozenset(("attributes", "capacity"))
 _TRUE: Final = object()

@@ -7,9 +7,7 @@ from typing import Final
 
 from claimfit.dra.cel.values import Uint
 
-__all__ = [
-    "literal",
-]
+__all__ = []
 
 LiteralValue = bool | int | Uint | float | str | bytes | None
 """What a literal can write."""

@@ -11,11 +11,11 @@ follows. Problems that are not of syntax (reserved words, literals, macros) are 
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Final, NoReturn
 
 from claimfit.dra.cel import literals
 from claimfit.dra.cel.cursor import Cursor, SyntaxProblemError, shown
+from claimfit.dra.cel.deep import deep
 from claimfit.dra.cel.grammar import (
     AFTER_OPERAND,
     ARGUMENT_START,
@@ -51,10 +51,9 @@ __all__ = ["parse"]
 
 _MOST_CODE_POINTS: Final = 100_000
 _DEEPEST: Final = 250
-_FRAMES: Final = 12_000
-"""Python frames that 250 nested rules and every later pass over such a tree may need."""
 
 
+@deep
 def parse(source: Source, macros: Macros, *, backticks: bool) -> tuple[Node | None, list[Issue]]:
     """Return (tree, nothing) or (None, problems) of `source`.
 
@@ -69,9 +68,6 @@ def parse(source: Source, macros: Macros, *, backticks: bool) -> tuple[Node | No
             f"expression code point size exceeds limit: size: {size}, limit {_MOST_CODE_POINTS}"
         )
         return None, [Issue(NOWHERE, message)]
-    if sys.getrecursionlimit() < _FRAMES:
-        # Nested rules are counted below and stop at 250, which is more than Python's default holds.
-        sys.setrecursionlimit(_FRAMES)
     issues: list[Issue] = []
     parser = _Parser(source, issues, macros, backticks=backticks)
     try:

@@ -10,9 +10,11 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from claimfit.dra.cel.checker import check
+from claimfit.dra.cel.deep import deep
 from claimfit.dra.cel.device_view import DeviceView, UnusableDeviceError
 from claimfit.dra.cel.environment import environment
 from claimfit.dra.cel.evaluator import Evaluator
+from claimfit.dra.cel.foresight import is_foreseen
 from claimfit.dra.cel.likeness import class_key
 from claimfit.dra.cel.meter import COST_LIMIT
 from claimfit.dra.cel.metered import Plan
@@ -34,8 +36,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "COST_LIMIT",
-    "LONGEST_BYTES",
     "CompileErrors",
+    "LONGEST_BYTES",
     "Program",
     "Result",
     "as_result",
@@ -46,7 +48,7 @@ LONGEST_BYTES: Final = 10 * 1024
 """resource.k8s.io CELSelectorExpressionMaxLength: the API server compiles no longer expression."""
 
 _UNCOUNTED: Final = COST_LIMIT // 10
-"""Up to this estimate the limit cannot be reached, so the cost is not counted."""
+"""Up to this estimate the limit is not reached, where the estimate can be trusted."""
 
 _MOST_CLASSES: Final = 1 << 17
 """Distinct combinations of values whose results are kept."""
@@ -92,6 +94,7 @@ class Program:
         tree: its checked syntax.
         source: its text with lines.
         max_cost: the worst-case cost, which the API server limits to `COST_LIMIT`.
+        counted: whether its cost must be counted, since it may reach the limit.
         reads: what it reads of a device.
         lists: whether list attributes can be read.
         environment: what it was compiled in.
@@ -103,6 +106,7 @@ class Program:
         "_key",
         "_plan",
         "_versions",
+        "counted",
         "environment",
         "expression",
         "lists",
@@ -122,6 +126,7 @@ class Program:
         self._plan = Plan(tree, found)
         self._evaluator = Evaluator(tree, found)
         self.max_cost = static_cost(tree, found)
+        self.counted = self.max_cost > _UNCOUNTED or not is_foreseen(tree)
         self.reads = reads(tree)
         self._key = class_key(self.reads, lists=lists)
         self._answers: dict[object, Result] = {}
@@ -167,9 +172,10 @@ class Program:
                 self._answers[key] = answer
         return answer
 
+    @deep
     def _evaluated(self, device: Device, driver: str) -> Result:
         view = DeviceView(device, driver, lists=self.lists)
-        if self.max_cost > _UNCOUNTED:
+        if self.counted:
             value, _ = self._plan.run(view.value())
             if isinstance(value, EvalError | Panic):
                 return Result(matches=False, error=value.message)
@@ -182,6 +188,7 @@ class Program:
             return _YES
         return _NO if found is False else as_result(found)
 
+    @deep
     def metered(self, device: Device, driver: str) -> tuple[Result, int]:
         """Return what the selector says about `device`, and what evaluating it costs."""
         view = DeviceView(device, driver, lists=self.lists)
@@ -235,6 +242,7 @@ _NO_BOOL: Final = {
 
 
 @lru_cache(maxsize=1024)
+@deep
 def compile_selector(
     expression: str, profile: Profile, *, new: bool = False
 ) -> Program | CompileErrors:

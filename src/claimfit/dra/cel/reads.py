@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from claimfit.dra.cel.syntax import Node
 
 
-__all__ = ["EVERYTHING", "Read", "device_path", "reads"]
+__all__ = ["Read", "device_path", "reads"]
 
 
 class Read(NamedTuple):

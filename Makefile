@@ -8,14 +8,15 @@ UV := $(shell command -v uv 2>/dev/null)
 export UV_PYTHON_DOWNLOADS := never
 export UV_PYTHON := $(shell $(PYTHON) -c 'import sys; print(sys.executable)')
 
-.PHONY: help demo test cluster lint types contracts unit bench accuracy format build clean
+.PHONY: help demo test nightly cluster lint types contracts unit bench accuracy format build clean
 
 help:
 	@echo "make demo    size a model, write its claim, see the devices of a sample cluster that fit it"
 	@echo "make test    lint, types, import contracts and all tests (what CI runs)"
 	@echo "make cluster a throw-away Kubernetes for trials by hand, sample loaded (SAMPLE=mixed)"
 	@echo "make lint    ruff, mypy and the import contracts only"
-	@echo "make bench   the four speed ratios against their peers"
+	@echo "make bench   the speed ratios against their peers"
+	@echo "make nightly every Kubernetes minor against its own modules"
 	@echo "make accuracy  cross-validation of memory and speed; rewrites docs/accuracy*.md"
 
 # --- installs ---------------------------------------------------------------------------------
@@ -65,6 +66,10 @@ test: lint
 	$(BIN)/python tests/support/kubernetes_build.py
 	$(BIN)/pytest --numprocesses 2 --dist loadgroup
 
+# Every minor of Kubernetes that claimfit knows, and 1,000 manifests for lint: too long for each push.
+nightly: lint
+	CLAIMFIT_MINORS=all CLAIMFIT_LINT_MUTATIONS=1000 $(BIN)/pytest tests/oracle tests/cluster
+
 SAMPLE ?= mixed
 cluster: $(VENV)/.core
 	@PYTHONPATH=tests $(BIN)/python -m support.throwaway_cluster $(SAMPLE)
@@ -78,6 +83,7 @@ bench: $(VENV)/.bench
 	$(BIN)/python bench/gguf_header.py
 	$(BIN)/python bench/remote_bytes.py
 	$(BIN)/python bench/fit_scale.py
+	PYTHONPATH=tests $(BIN)/python bench/allocator_nodes.py
 
 accuracy: $(VENV)/.bench
 	$(BIN)/python bench/accuracy_memory.py

@@ -8,7 +8,7 @@ UV := $(shell command -v uv 2>/dev/null)
 export UV_PYTHON_DOWNLOADS := never
 export UV_PYTHON := $(shell $(PYTHON) -c 'import sys; print(sys.executable)')
 
-.PHONY: help demo test nightly cluster lint types contracts unit bench accuracy format build clean
+.PHONY: help demo test nightly cluster lint bench accuracy format build clean
 
 help:
 	@echo "make demo    size a model, write its claim, see the devices of a sample cluster that fit it"
@@ -83,7 +83,7 @@ bench: $(VENV)/.bench
 	$(BIN)/python bench/gguf_header.py
 	$(BIN)/python bench/remote_bytes.py
 	$(BIN)/python bench/fit_scale.py
-	PYTHONPATH=tests $(BIN)/python bench/allocator_nodes.py
+	$(BIN)/python bench/allocator_nodes.py
 
 accuracy: $(VENV)/.bench
 	$(BIN)/python bench/accuracy_memory.py

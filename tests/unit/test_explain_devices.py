@@ -8,7 +8,7 @@ import pytest
 
 from claimfit.diagnose.cluster import Cluster
 from claimfit.diagnose.explaining import explain
-from claimfit.diagnose.gaps import short_text, comparison
+from claimfit.diagnose.gaps import comparison, short_text
 from claimfit.diagnose.question import Question, about_claim
 from claimfit.diagnose.selection import clauses
 from claimfit.diagnose.suggestions import suggestions

@@ -74,7 +74,8 @@ def not_judged(pod: Pod | None, cluster: Cluster) -> tuple[str, ...]:
         found.append("volumes")
     if spec.topology_spread_constraints:
         found.append("topology spread")
-    if spec.affinity and (spec.affinity.pod_affinity or spec.affinity.pod_anti_affinity):
+    affinity = spec.affinity
+    if affinity and (affinity.pod_affinity or affinity.pod_anti_affinity):
         found.append("affinity between pods")
     if spec.scheduler_name not in {"", "default-scheduler"}:
         found.append(f"the rules of scheduler {spec.scheduler_name}")

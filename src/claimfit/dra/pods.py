@@ -94,8 +94,8 @@ class Affinity(_Object, frozen=True):
     """What a pod wants to be near to; affinity between pods is kept to be named."""
 
     node_affinity: NodeAffinity | None = None
-    pod_affinity: msgspec.Raw | None = None
-    pod_anti_affinity: msgspec.Raw | None = None
+    pod_affinity: dict[str, object] | None = None
+    pod_anti_affinity: dict[str, object] | None = None
 
 
 class SchedulingGate(_Object, frozen=True):
@@ -117,8 +117,8 @@ class PodSpec(_Object, frozen=True):
     overhead: dict[str, Quantity] = {}
     scheduler_name: str = ""
     scheduling_gates: list[SchedulingGate] = []
-    topology_spread_constraints: list[msgspec.Raw] = []
-    volumes: list[msgspec.Raw] = []
+    topology_spread_constraints: list[dict[str, object]] = []
+    volumes: list[dict[str, object]] = []
 
 
 class PodClaimStatus(_Object, frozen=True):

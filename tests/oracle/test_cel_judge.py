@@ -32,14 +32,14 @@ VERSIONS: Final = {"1.36": "v0.36.3", "1.34": "v0.34.13"} | (
     {"1.35": "v0.35.10", "1.37": "v0.37.2"} if os.environ.get("CLAIMFIT_MINORS") == "all" else {}
 )
 CASES: Final = [
-    ("1.36", "", False, 1500),
-    ("1.36", "DRAListTypeAttributes=true", False, 500),
-    ("1.36", "", True, 500),
-    ("1.34", "", False, 1500),
-    ("1.34", "DRAConsumableCapacity=true", True, 1000),
-    ("1.35", "", False, 2500),
-    ("1.37", "", False, 1500),
-    ("1.37", "DRAListTypeAttributes=true", True, 1000),
+    ("1.36", "", False, 3000),
+    ("1.36", "DRAListTypeAttributes=true", False, 1000),
+    ("1.36", "", True, 1000),
+    ("1.34", "", False, 3000),
+    ("1.34", "DRAConsumableCapacity=true", True, 2000),
+    ("1.35", "", False, 5000),
+    ("1.37", "", False, 3000),
+    ("1.37", "DRAListTypeAttributes=true", True, 2000),
 ]
 """Minor, gates, whether judged as new expressions, and how many (times CLAIMFIT_TIMES)."""
 

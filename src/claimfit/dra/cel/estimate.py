@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from claimfit.dra.cel.syntax import Node
     from claimfit.dra.cel.types import Type
 
-__all__ = ["CallEstimate", "LARGEST", "Operand", "Range", "UNKNOWN", "ZERO", "exactly"]
+__all__ = ["LARGEST", "UNKNOWN", "ZERO", "CallEstimate", "Operand", "Range", "exactly"]
 
 LARGEST: Final = (1 << 64) - 1
 """The largest uint64, which stands for no bound; sums and products stop there."""

@@ -9,7 +9,7 @@ from claimfit.dra.cel.values import MISSING, EvalError, Panic, Value
 if TYPE_CHECKING:
     from claimfit.dra.cel.steps import FoldStep
 
-__all__ = ["COST_LIMIT", "Frame", "LIMIT_EXCEEDED", "Meter", "Result"]
+__all__ = ["COST_LIMIT", "LIMIT_EXCEEDED", "Frame", "Meter", "Result"]
 
 
 COST_LIMIT: Final = 1_000_000

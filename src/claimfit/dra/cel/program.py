@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "COST_LIMIT",
-    "CompileErrors",
     "LONGEST_BYTES",
+    "CompileErrors",
     "Program",
     "Result",
     "as_result",

@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import NamedTuple
 
-__all__ = ["Issue", "Location", "NOWHERE", "Source", "display"]
+__all__ = ["NOWHERE", "Issue", "Location", "Source", "display"]
 
 _LONGEST_SNIPPET_BYTES = 16384  # cel-go common/error.go: longer lines are not repeated
 _MOST_ISSUES = 100  # cel-go common/errors.go: what is beyond is only counted

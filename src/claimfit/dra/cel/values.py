@@ -23,15 +23,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 __all__ = [
+    "MISSING",
+    "NONE",
+    "NUMERIC",
     "Duration",
     "EvalError",
     "FailureError",
-    "MISSING",
     "MapValue",
     "MutableList",
     "MutableMap",
-    "NONE",
-    "NUMERIC",
     "Opaque",
     "Optional",
     "Panic",

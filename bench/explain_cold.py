@@ -111,7 +111,7 @@ def measured(arguments: list[str]) -> tuple[float, float]:
 
 
 def main() -> None:
-    """Measure and print; exit 1 when a goal is missed. With a path and a number: write a cluster."""
+    """Measure and print, exit 1 for a missed goal; with a path and a number write a cluster."""
     if sys.argv[2:]:
         with Path(sys.argv[1]).open("w", encoding="utf-8") as stream:
             json.dump(cluster(int(sys.argv[2])), stream, indent=4)

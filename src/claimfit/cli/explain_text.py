@@ -68,6 +68,8 @@ def _write_answer(answer: Answer, works: Sequence[Suggestion], *, verbose: bool)
     _write_block("what it comes from", hints)
     _write_block("would work (each tried)", [_suggested(item) for item in works])
     write_line()
+    if answer.outcome == "refused" and not answer.scheduler_line:
+        write_line("kube-scheduler says: nothing, the pod is held back before it is queued")
     if answer.scheduler_line:
         first, *rest = answer.scheduler_line.split("\n")
         write_line(f"kube-scheduler says: {first}")

@@ -50,7 +50,7 @@ class Question(NamedTuple):
         made: names of claims that do not exist yet and were made of a template here.
         extended: extended resource -> how many, where a class stands for it.
         refused: why the pod cannot be scheduled on any node, with `texts`.
-        scheduler_text: what kube-scheduler says to the first of `refused`.
+        scheduler_text: what kube-scheduler or the API server says to the first of `refused`.
         notes: what is told beside the verdict, one sentence each.
     """
 

@@ -60,6 +60,7 @@ def quota_problems(
                     "limit": str(limit),
                     "used": str(used),
                     "wanted": str(wanted),
+                    "API server": said,
                 }
                 yield Reason("quota-exceeded", text, None, values), said
                 return

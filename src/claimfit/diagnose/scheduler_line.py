@@ -8,7 +8,7 @@ nodes where it could, the line says that no victim was found.
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from claimfit.diagnose.tree import NodeAnswer
 
 __all__ = ["scheduler_line"]
+
+_NO_CLAIMS: Final = "no new claims to deallocate"
 
 
 def scheduler_line(question: Question, nodes: Sequence[NodeAnswer], number: int) -> str:
@@ -40,12 +42,12 @@ def scheduler_line(question: Question, nodes: Sequence[NodeAnswer], number: int)
 
 
 def _before_nodes(question: Question, nodes: int) -> str:
-    """Return the line for a pod that is refused by PreEnqueue (the bare text) or PreFilter."""
-    code = question.refused[0].code
-    if code in {"claim-full", "class-missing"}:  # of PreFilter
-        line = f"0/{nodes} nodes are available: {question.scheduler_text}."
-        return f"{line} {_after(question, nodes, 0)}"
-    return question.scheduler_text
+    """Return what PreFilter says; a pod that PreEnqueue holds back gets no event at all."""
+    if question.refused[0].code not in {"claim-full", "class-missing"}:
+        return ""
+    # PreFilter ended before it noted the claims, so PostFilter sees none.
+    line = f"0/{nodes} nodes are available: {question.scheduler_text}."
+    return f"{line} {_NO_CLAIMS}, {_preemption(nodes, 0)}"
 
 
 def _texts(item: NodeAnswer) -> list[str]:
@@ -56,7 +58,7 @@ def _texts(item: NodeAnswer) -> list[str]:
 
 def _after(question: Question, nodes: int, helped: int) -> str:
     claims = question.waiting or question.allocated or question.extended
-    deallocation = "still not schedulable" if claims else "no new claims to deallocate"
+    deallocation = "still not schedulable" if claims else _NO_CLAIMS
     return f"{deallocation}, {_preemption(nodes, helped)}"
 
 

@@ -1,1 +1,1 @@
-"""Says what is wrong: with a manifest before it is applied (lint)."""
+"""Says what is wrong and why: lint of manifests, explain of pods and claims, simulate."""

@@ -50,7 +50,8 @@ class Question(NamedTuple):
         made: names of claims that do not exist yet and were made of a template here.
         extended: extended resource -> how many, where a class stands for it.
         refused: why the pod cannot be scheduled on any node, with `texts`.
-        scheduler_text: what kube-scheduler or the API server says to the first of `refused`.
+        scheduler_text: what kube-scheduler says to the first of `refused`; empty where it holds the
+            pod back before its queue, which it does without a word.
         notes: what is told beside the verdict, one sentence each.
     """
 
@@ -129,7 +130,8 @@ def about_pod(pod: Pod, cluster: Cluster) -> Question:
         for claim in waiting
         if namespaced(claim.metadata.name, claim.metadata.namespace) in made
     ]
-    refused += quota_problems(new, cluster.objects.quotas, meta.namespace or "default")
+    namespace = meta.namespace or "default"
+    refused += [(x, "") for x in quota_problems(new, cluster.objects.quotas, namespace)]
     return Question(
         f"pod {name}",
         pod,
@@ -158,22 +160,19 @@ def _unscheduled(pod: Pod, claims: tuple[ResourceClaim, ...]) -> Iterator[str]:
 
 def _claim(entry: PodClaim, pod: Pod, cluster: Cluster) -> ResourceClaim | tuple[Reason, str]:
     meta = pod.metadata
-    place = f'pod "{namespaced(meta.name, meta.namespace)}"'
     named, template = entry.resource_claim_name, entry.resource_claim_template_name
     if bool(named) == bool(template):
         text = (
             f"entry {entry.name} of the pod must name exactly one of resourceClaimName and "
             "resourceClaimTemplateName"
         )
-        said = f"{place}, spec.resourceClaim {entry.name}: none of the supported fields are set"
-        return Reason("claim-entry", text, None, {"entry": entry.name}), said
+        return Reason("claim-entry", text, None, {"entry": entry.name}), ""
     if named:
         found = cluster.claims.get(namespaced(named, meta.namespace))
         if found is not None:
             return found
         text = f"claim {namespaced(named, meta.namespace)} does not exist"
-        said = f'resourceclaim.resource.k8s.io "{named}" not found'
-        return Reason("claim-missing", text, None, {"claim": named}), said
+        return Reason("claim-missing", text, None, {"claim": named}), ""
     for status in pod.status.resource_claim_statuses:
         if status.name == entry.name and status.resource_claim_name:
             made = cluster.claims.get(namespaced(status.resource_claim_name, meta.namespace))
@@ -189,8 +188,7 @@ def _claim(entry: PodClaim, pod: Pod, cluster: Cluster) -> ResourceClaim | tuple
         own = Metadata(f"{meta.name}-{entry.name}", meta.namespace, labels=labels)
         return ResourceClaim(own, pattern.spec.spec)
     text = f"template {namespaced(template or '', meta.namespace)} does not exist"
-    said = f"{place}: ResourceClaim not created yet"
-    return Reason("template-missing", text, None, {"template": template or ""}), said
+    return Reason("template-missing", text, None, {"template": template or ""}), ""
 
 
 def _problem(claim: ResourceClaim, pod: Pod) -> tuple[Reason, str] | None:
@@ -199,8 +197,7 @@ def _problem(claim: ResourceClaim, pod: Pod) -> tuple[Reason, str] | None:
     if claim.metadata.deletion_timestamp:
         users = ", ".join(item.name for item in claim.status.reserved_for)
         text = f"claim {name} is being deleted" + (f"; still reserved by {users}" if users else "")
-        said = f'resourceclaim "{claim.metadata.name}" is being deleted'
-        return Reason("claim-deleted", text, None, {"claim": name, "users": users}), said
+        return Reason("claim-deleted", text, None, {"claim": name, "users": users}), ""
     mine = any(item.uid == pod.metadata.uid for item in claim.status.reserved_for)
     if not mine and len(claim.status.reserved_for) >= MOST_USERS:
         text = f"claim {name} is in use by {MOST_USERS} pods, the most that may share one"

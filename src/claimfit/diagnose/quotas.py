@@ -28,11 +28,11 @@ _NANOS: Final = 10**9
 
 def quota_problems(
     claims: Iterable[ResourceClaim], quotas: Iterable[ResourceQuota], namespace: str
-) -> Iterator[tuple[Reason, str]]:
+) -> Iterator[Reason]:
     """Yield why a quota of `namespace` refuses the first of `claims` that is too much.
 
-    With each reason comes the sentence of the API server, which the controller that makes the claim
-    writes into an event.
+    Its values hold the sentence of the API server, which the controller that makes the claim writes
+    into an event.
     """
     mine = [item for item in quotas if (item.metadata.namespace or "default") == namespace]
     added: dict[str, int] = {}
@@ -62,7 +62,7 @@ def quota_problems(
                     "wanted": str(wanted),
                     "API server": said,
                 }
-                yield Reason("quota-exceeded", text, None, values), said
+                yield Reason("quota-exceeded", text, None, values)
                 return
         for name, wanted in usage.items():
             added[name] = added.get(name, 0) + wanted

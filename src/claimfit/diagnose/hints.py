@@ -6,7 +6,6 @@ elsewhere, a value of another type, a driver that reports nothing.
 
 from __future__ import annotations
 
-import re
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final
 
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = ["hints"]
 
-_NO_KEY: Final = re.compile(r"no such key: (\S+)")
 _MOST_DEVICES: Final = 2000
 """Devices that are looked through for a name or a value; more of a cluster say nothing new."""
 
@@ -206,7 +204,7 @@ _NOT_OF_IT: Final = frozenset(
 )
 
 
-def _pools(answer: Answer, cluster: Cluster, _: RowMaker) -> Iterator[str]:
+def _pools(answer: Answer, _: Cluster, __: RowMaker) -> Iterator[str]:
     told: set[str] = set()
     for node in answer.nodes:
         for reason in node.explanation.pools if node.explanation is not None else ():
@@ -221,10 +219,9 @@ def _pools(answer: Answer, cluster: Cluster, _: RowMaker) -> Iterator[str]:
             elif reason.code == "pool-invalid":
                 driver = reason.values["driver"]
                 yield f"{reason.text}: driver {driver} has to publish it again"
-    del cluster
 
 
-def _constraints(answer: Answer, cluster: Cluster, maker: RowMaker) -> Iterator[str]:
+def _constraints(answer: Answer, _: Cluster, maker: RowMaker) -> Iterator[str]:
     """Yield which devices publish the name of a constraint under another domain."""
     wanted = {
         reason.values["attribute"]
@@ -251,7 +248,6 @@ def _constraints(answer: Answer, cluster: Cluster, maker: RowMaker) -> Iterator[
             ]
             tail = f"; {'; '.join(others)}" if others else ""
             yield f"the names differ, so no device qualifies: {text}{tail}"
-    del cluster
 
 
 def _sort_names(

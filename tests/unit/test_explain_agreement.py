@@ -3,8 +3,7 @@
 For models of several sizes and every sample cluster, at the same context and speed: a node on
 which the allocator gives the claim its devices is one on which ``fit`` counts a replica now; and a
 node of the claim's driver where ``fit`` counts a replica of as many devices gets it, if the node's
-filters let a plain pod come there. One difference is known: ``fit`` does not look at classes, and a
-class may leave out a device that another driver manages.
+filters let a plain pod come there.
 """
 
 from __future__ import annotations
@@ -72,19 +71,11 @@ def test_a_written_claim_fits_where_fit_says(
     exact = claim.spec.devices.requests[0].exactly
     if exact is None:
         return  # alternatives: which one a node gets is the allocator's choice
-    outside = {
-        (node, name)
-        for row in answer["devices"]
-        if row["reason"] == "class-selector-false"
-        for node, names in row["nodes"].items()
-        for name in names
-    }
     same = {
         group["node"]
         for group in now
         if group["devicesPerReplica"] == (exact.count or 1)
         and exact.device_class_name.endswith(group["driver"])
         and not any("-mig-" in name for name in group["devices"])
-        and not any((group["node"], name) in outside for name in group["devices"])
     }
     assert same - filtered <= chosen

@@ -266,3 +266,9 @@ def test_adapters_are_sized_and_started(
 
     assert main(["claim", *arguments]) == 2
     assert "--lora-adapters and --lora-rank need one another" in capsys.readouterr().err
+
+
+def test_a_wrong_count_is_told_of_auto(capsys: pytest.CaptureFixture[str]) -> None:
+    """--count takes a number or the word auto; the error names both."""
+    assert main(["claim", "Qwen/Qwen3-8B", "--count", "many"]) == 2
+    assert "or auto" in capsys.readouterr().err

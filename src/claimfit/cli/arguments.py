@@ -84,8 +84,13 @@ def positive_number(flag: str) -> Callable[[str], float]:
     return parse
 
 
-def count(flag: str, least: int = 1, most: int = _LARGEST_COUNT) -> Callable[[str], int]:
-    """Return a parser of whole numbers in `least`..`most` for `flag`; raises CLI003."""
+def count(
+    flag: str, least: int = 1, most: int = _LARGEST_COUNT, *, word: str = ""
+) -> Callable[[str], int]:
+    """Return a parser of whole numbers in `least`..`most` for `flag`; raises CLI003.
+
+    `word` is what the flag takes beside a number; it is named in the error, not parsed here.
+    """
 
     def parse(text: str) -> int:
         digits = text.strip()
@@ -96,7 +101,8 @@ def count(flag: str, least: int = 1, most: int = _LARGEST_COUNT) -> Callable[[st
                 "not a usable count",
                 place=flag,
                 found=text,
-                expected=f"a whole number from {least} to {most}",
+                expected=f"a whole number from {least} to {most}"
+                + (f", or {word}" if word else ""),
             )
         return int(digits)
 

@@ -257,7 +257,7 @@ def _need(arguments: argparse.Namespace, model: ModelFacts, target: Target) -> C
 
 
 def _devices(text: str) -> int:
-    return 0 if text in {"", "auto"} else count("--count")(text)
+    return 0 if text in {"", "auto"} else count("--count", word="auto")(text)
 
 
 def _label(text: str | None, flag: str) -> str:

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["GIB", "KIB", "MIB", "Bytes"]
+__all__ = ["GIB", "MIB", "Bytes"]
 
-KIB: Final = 1 << 10
 MIB: Final = 1 << 20
 GIB: Final = 1 << 30
 _GB: Final = 10**9

@@ -254,6 +254,7 @@ def test_values_say_by_how_much() -> None:
     reason = _explained(slices, wanted, **more).requests[0].devices[0].reason
     assert reason is not None
     assert (reason.values["wanted"], reason.values["left"]) == ("5Gi", "4Gi")  # 8 - 4
+    assert reason.values["holders"] == "ns/older"
     slices, wanted, more = CASES["constraint-groups"]
     (group,) = _explained(slices, wanted, **more).reasons
     assert group.values["devices of r"] == "a: 1, b: 1"

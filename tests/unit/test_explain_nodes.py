@@ -69,13 +69,14 @@ def test_a_filter_speaks_for_the_node(
     )
 
 
-def test_taints_were_named_until_1_34() -> None:
-    """kube-scheduler 1.34 writes key and value, 1.35 and later only count."""
+def test_taints_are_not_named_in_the_line() -> None:
+    """kube-scheduler 1.34.4 only counts the nodes, as later ones do; claimfit names the taint."""
     tainted = node("n", taints=[{"key": "a", "value": "b", "effect": "NoExecute"}])
 
     answer = answer_for(tainted, pod("p"), kubernetes="1.34")
 
-    assert "1 node(s) had untolerated taint {a: b}." in answer.scheduler_line
+    assert "1 node(s) had untolerated taint(s)." in answer.scheduler_line
+    assert answer.nodes[0].refusals[0].text == "taint a=b:NoExecute of the node"
 
 
 @pytest.mark.parametrize(

@@ -108,13 +108,11 @@ def _named(spec: PodSpec, node: Node, _: Cluster) -> Refusal | None:
     return Refusal("node-name", text, "node(s) didn't match the requested node name")
 
 
-def _tainted(spec: PodSpec, node: Node, cluster: Cluster) -> Refusal | None:
+def _tainted(spec: PodSpec, node: Node, _: Cluster) -> Refusal | None:
     for taint in node.spec.taints:
         if taint.effect in {"NoSchedule", "NoExecute"} and not tolerates(spec.tolerations, taint):
             shown = f"{taint.key}={taint.value}" if taint.value else taint.key
-            said = f"node(s) had untolerated taint {{{taint.key}: {taint.value}}}"
-            if cluster.profile.minor >= 35:
-                said = "node(s) had untolerated taint(s)"
+            said = "node(s) had untolerated taint(s)"
             return Refusal("node-taint", f"taint {shown}:{taint.effect} of the node", said)
     return None
 

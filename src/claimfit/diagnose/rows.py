@@ -165,6 +165,9 @@ class RowMaker:
             return self._told[key]
         if code == "device-in-use":
             return code, "matches, but is in use", self._held(values["holders"]), product, 0.0
+        if code == "capacity-short":
+            held = self._held(values["holders"])
+            return code, reason.text, f"shared by {held}" if held else "", product, 0.0
         if code == "taint-untolerated":
             shown = f"{values['key']}={values['value']}" if values["value"] else values["key"]
             detail = f"{shown}:{values['effect']}"

@@ -140,14 +140,14 @@ def _of_node(node: NodeAnswer) -> Iterator[tuple[float, Change]]:
 
 
 def _holders(answer: Answer) -> Iterator[str]:
-    """Yield the claims that hold devices which match, also by the counters that they draw on."""
+    """Yield the claims that hold devices which match, shares of them or counters of theirs."""
     for node in answer.nodes:
         for request in node.explanation.requests if node.explanation is not None else ():
             for device in request.devices:
                 reason = device.reason
                 if reason is None:
                     continue
-                if reason.code == "device-in-use":
+                if reason.code in {"device-in-use", "capacity-short"}:
                     yield from filter(None, reason.values["holders"].split(", "))
                 elif reason.code == "counters-short":
                     for part in reason.values["holders"].split("), "):

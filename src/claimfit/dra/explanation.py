@@ -230,6 +230,8 @@ class _Examination:
             return None
         wanted, left = _shown(short.wanted), _shown(short.left)
         values = {"capacity": short.capacity, "wanted": wanted, "left": left}
+        if short.kind == "short":
+            values["holders"] = ", ".join(self.state.holders.get(entry.id, ()))
         texts = {
             "missing": f"has no capacity {short.capacity}",
             "policy": f"gives out no share of {wanted} of capacity {short.capacity}",

@@ -84,9 +84,10 @@ bench: $(VENV)/.bench
 	$(BIN)/python bench/remote_bytes.py
 	$(BIN)/python bench/fit_scale.py
 	$(BIN)/python bench/allocator_nodes.py
+	$(BIN)/python bench/explain_cold.py
 
 accuracy: $(VENV)/.bench
-	$(BIN)/python bench/accuracy_memory.py
+	$(BIN)/python bench/accuracy_memory.py --write
 	$(BIN)/python bench/accuracy_speed.py
 
 build: $(VENV)/.dev

@@ -66,9 +66,9 @@ test: lint
 	$(BIN)/python tests/support/kubernetes_build.py
 	$(BIN)/pytest --numprocesses 2 --dist loadgroup
 
-# Every minor of Kubernetes that claimfit knows, and 1,000 manifests for lint: too long for each push.
+# Every minor of Kubernetes that claimfit knows, and 5,000 manifests for lint: too long for each push.
 nightly: lint
-	CLAIMFIT_MINORS=all CLAIMFIT_LINT_MUTATIONS=1000 $(BIN)/pytest tests/oracle tests/cluster
+	CLAIMFIT_MINORS=all CLAIMFIT_LINT_MUTATIONS=5000 $(BIN)/pytest tests/oracle tests/cluster
 
 SAMPLE ?= mixed
 cluster: $(VENV)/.core
@@ -84,6 +84,7 @@ bench: $(VENV)/.bench
 	$(BIN)/python bench/remote_bytes.py
 	$(BIN)/python bench/fit_scale.py
 	$(BIN)/python bench/allocator_nodes.py
+	$(BIN)/python bench/selector_devices.py
 	$(BIN)/python bench/explain_cold.py
 
 accuracy: $(VENV)/.bench

@@ -105,9 +105,9 @@ def test_expressions_are_judged_alike(expression: str, api_server: ControlPlane)
 
 @pytest.mark.timeout(900)
 def test_random_manifests_are_judged_alike(api_server: ControlPlane) -> None:
-    """CLAIMFIT_LINT_MUTATIONS (300) manifests from a printed seed: same verdicts, same words."""
+    """CLAIMFIT_LINT_MUTATIONS (1000) manifests from a printed seed: same verdicts, same words."""
     seed = int(os.environ.get("CLAIMFIT_SEED", "") or random.SystemRandom().randrange(2**32))
-    count = int(os.environ.get("CLAIMFIT_LINT_MUTATIONS", "300"))
+    count = int(os.environ.get("CLAIMFIT_LINT_MUTATIONS", "1000"))
     choose, rules = random.Random(seed), rules_of(api_server)
     verdicts: Counter[str] = Counter()
     differences = []

@@ -112,3 +112,22 @@ def test_unmet_says_what_a_device_lacks_in_numbers() -> None:
     assert unmet(DeviceTest("x.y", product_attribute="model"), {"model": "a"}, {}) == (
         "model a is not among the admitted"
     )
+
+
+def test_a_named_product_of_another_kind_is_not_taken_for_unlisted() -> None:
+    """With --unlisted admit a slice named like an admitted board is refused, here as in CEL."""
+    term = ProductTerm(("NVIDIA H100 80GB HBM3",), kind="gpu", has_memory=False)
+    test = DeviceTest(
+        "gpu.nvidia.com",
+        kind_attribute="type",
+        memory_capacity="memory",
+        memory_mib=1,
+        product_attribute="productName",
+        terms=(term,),
+        admits_unlisted=True,
+    )
+    board = {"productName": "NVIDIA H100 80GB HBM3"}
+
+    assert unmet(test, {**board, "type": "gpu"}, {"memory": "1Mi"}) == ""
+    assert unmet(test, {**board, "type": "mig"}, {"memory": "1Mi"}) == "type is mig, not gpu"
+    assert unmet(test, board, {"memory": "1Mi"}) == "type is absent, not gpu"

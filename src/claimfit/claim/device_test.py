@@ -133,10 +133,14 @@ def _product(
         return f"publishes no {test.product_attribute}"
     reason = ""
     for term in test.terms:
-        if product in term.products and term.kind in {"", kind}:
-            reason = _out_of_range(test, term, memory)
-            if not reason:
-                return ""
+        if product not in term.products:
+            continue
+        if term.kind not in {"", kind}:
+            reason = reason or f"{test.kind_attribute} is {_shown(kind)}, not {term.kind}"
+            continue
+        reason = _out_of_range(test, term, memory)
+        if not reason:
+            return ""
     unlisted = test.admits_unlisted and product not in test.refused_products
     if unlisted and not reason:
         return _short(memory, test.memory_mib) if test.memory_mib else ""

@@ -147,7 +147,7 @@ class DeviceView:
     def _quantity(self, name: str, amount: DeviceCapacity) -> CelQuantity:
         made = self._capacities.get(name)
         if made is None:
-            made = self._capacities[name] = _parsed(str(amount.value)).fresh()
+            made = self._capacities[name] = CelQuantity.parse(str(amount.value))
         return made
 
 
@@ -175,11 +175,6 @@ def _list_value(attribute: DeviceAttribute) -> list[Value] | None:
     if attribute.versions is not None:
         return [_version(text) for text in attribute.versions]
     return None
-
-
-@lru_cache(maxsize=4096)
-def _parsed(text: str) -> CelQuantity:
-    return CelQuantity.parse(text)
 
 
 def _version(text: str) -> Semver:

@@ -9,6 +9,7 @@ apart here; amounts and comparisons are exact in either.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from claimfit.dra.cel.values import EvalError, Opaque, no_such_overload
@@ -22,6 +23,7 @@ __all__ = ["CelQuantity"]
 
 _INT64: Final = 1 << 63
 _NANO: Final = -9
+_MOST_TEXTS: Final = 16_384  # a text has 512 characters at most
 _MOST_FACTORS: Final = 18  # decimal digits that always fit int64
 _SHAPE: Final = re.compile(r"[+-]?0*([0-9]*)(?:\.([0-9]*))?([A-Za-z]*[+-]?[0-9]*)", re.ASCII)
 _DECIMAL: Final = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15}
@@ -66,14 +68,7 @@ class CelQuantity(Opaque):
     @classmethod
     def parse(cls, text: str) -> CelQuantity:
         """Return the quantity that `text` writes; raises `EvalError` in Kubernetes' words."""
-        try:
-            exact = Quantity.parse(text)
-        except InputError as refused:
-            raise EvalError(refused.message) from None
-        small = _small(text)
-        if small is not None:
-            return cls(*small, notation=exact.format)
-        return cls(0, 0, _Decimal(exact.nanos, _NANO), exact.format)
+        return _parsed(text).fresh()
 
     @classmethod
     def of_int(cls, value: int) -> CelQuantity:
@@ -166,6 +161,19 @@ class CelQuantity(Opaque):
 
     def __str__(self) -> str:
         return str(Quantity(self.nanos, self.notation))
+
+
+@lru_cache(maxsize=_MOST_TEXTS)
+def _parsed(text: str) -> CelQuantity:
+    """Return the quantity of `text`, one for all: a constant is read again for every device."""
+    try:
+        exact = Quantity.parse(text)
+    except InputError as refused:
+        raise EvalError(refused.message) from None
+    small = _small(text)
+    if small is not None:
+        return CelQuantity(*small, notation=exact.format)
+    return CelQuantity(0, 0, _Decimal(exact.nanos, _NANO), exact.format)
 
 
 def _small(text: str) -> tuple[int, int] | None:

@@ -72,3 +72,11 @@ def test_a_misspelt_gate_is_corrected() -> None:
     with pytest.raises(UsageError) as refused:
         profile("1.36", "DRAListTypeAttribute=true")
     assert "DRAListTypeAttributes" in refused.value.candidates
+
+
+def test_gates_whose_rules_are_left_out_are_named() -> None:
+    """An alpha gate of 1.37 that allocation does not model is no silent option."""
+    rules = profile("1.37", "DRADerivedAttributes=true,DRAListTypeAttributes=true")
+
+    assert rules.not_modelled == ("DRADerivedAttributes",)
+    assert profile("1.37").not_modelled == ()

@@ -74,7 +74,10 @@ def profile_of(arguments: argparse.Namespace, objects: Objects) -> tuple[Profile
     note = ""
     if not arguments.kubernetes:
         note = f"rules of Kubernetes {version} (assumed: --kubernetes)"
-    return profile(version, arguments.feature_gates), note
+    rules = profile(version, arguments.feature_gates)
+    for gate in rules.not_modelled:
+        sys.stderr.write(f"warning: gate {gate} is on; what it changes in allocation is left out\n")
+    return rules, note
 
 
 def write_json(schema: str, body: dict[str, object]) -> None:

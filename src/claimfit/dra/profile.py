@@ -60,6 +60,16 @@ GATES: Final = {
 """The gates that change dynamic resource allocation, by name."""
 
 
+_NOT_MODELLED: Final = frozenset(
+    {
+        "DRADerivedAttributes",
+        "DRADeviceCompatibilityGroups",
+        "DRANodeAllocatableResources",
+        "DRAOptionalNodeOperations",
+    }
+)
+
+
 class Profile(NamedTuple):
     """Rules to decide by.
 
@@ -79,6 +89,14 @@ class Profile(NamedTuple):
     def enabled(self, gate: str) -> bool:
         """Whether `gate` is on."""
         return gate in self.gates
+
+    @property
+    def not_modelled(self) -> tuple[str, ...]:
+        """Gates that are on and change allocation in ways that are not implemented, by name.
+
+        All are alpha and off by default; fields that they add are not looked at.
+        """
+        return tuple(sorted(self.gates & _NOT_MODELLED))
 
 
 def profile(kubernetes: str = f"1.{DEFAULT_MINOR}", feature_gates: str = "") -> Profile:

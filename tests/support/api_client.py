@@ -115,8 +115,9 @@ class ApiClient:
         headers = {"Authorization": f"Bearer {self.token}", "Content-Type": kind}
         try:
             status, text = self._exchange(method, path, payload, headers)
-        except (http.client.HTTPException, ConnectionError):
-            # The server may close a connection that was idle; a new one tells whether it lives.
+        except (http.client.HTTPException, ConnectionError, ssl.SSLError):
+            # The server may close a connection that was idle, which TLS reports as an end of file
+            # that is no ConnectionError; a new connection tells whether the server lives.
             self._own.connection = None
             status, text = self._exchange(method, path, payload, headers)
         try:

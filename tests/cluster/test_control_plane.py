@@ -6,10 +6,11 @@ import os
 import select
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -227,3 +228,21 @@ def test_the_throwaway_cluster_runs_until_it_is_told_to_end(
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(("127.0.0.1", server.port or 0))
     assert not list(tmp_path.iterdir())
+
+
+def test_a_connection_that_ended_under_tls_is_opened_again(
+    api_server: ControlPlane, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server closes idle connections; TLS reports an end of file that is no ConnectionError."""
+    exchange = type(api_server)._exchange
+    failures = [ssl.SSLEOFError("EOF occurred in violation of protocol")]
+
+    def once(*arguments: Any) -> tuple[int, bytes]:
+        if failures:
+            raise failures.pop()
+        return exchange(*arguments)
+
+    monkeypatch.setattr(type(api_server), "_exchange", once)
+
+    assert api_server.call("GET", "/api/v1/namespaces/default").status == 200
+    assert not failures

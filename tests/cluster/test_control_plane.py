@@ -239,6 +239,9 @@ def test_a_connection_that_ended_under_tls_is_opened_again(
 
     def once(*arguments: Any) -> tuple[int, bytes]:
         if failures:
+            idle = getattr(arguments[0]._own, "connection", None)
+            if idle is not None:
+                idle.close()
             raise failures.pop()
         return exchange(*arguments)
 

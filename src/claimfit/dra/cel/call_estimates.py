@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from claimfit.dra.cel.declared_sizes import declared_size
 from claimfit.dra.cel.estimate import LARGEST, UNKNOWN, CallEstimate, Operand, Range, exactly
 from claimfit.dra.cel.syntax import Literal
+from claimfit.dra.cel.unit_costs import ACCESSORS, PATTERN, STRING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = ["library_estimate"]
 
-_STRING: Final = 0.1
-_PATTERN: Final = 0.25
 _ONE: Final = exactly(1)
 _ADDRESS: Final = Range(4, 16)  # bytes of an IPv4 and of an IPv6 address
 _LONGEST_NAME_PATTERN: Final = 128  # apiserver pkg/cel/limits.go MaxNameFormatRegexSize
@@ -108,8 +107,8 @@ _SORTED: Final = {
     "bool": 2.0,
     "google.protobuf.Duration": 2.0,
     "google.protobuf.Timestamp": 2.0,
-    "string": 2.0 + _STRING,
-    "bytes": 2.0 + _STRING,
+    "string": 2.0 + STRING,
+    "bytes": 2.0 + STRING,
 }
 _LISTS: Final[dict[str, Callable[[Operand | None, list[Operand]], CallEstimate]]] = {
     "list_sets_contains_list": _sets(1),
@@ -147,11 +146,11 @@ def _walked(function: str) -> _Estimate:
             price = _ONE
             item = _member(target)
             if item.type.kind in {"string", "bytes"}:
-                price = price.plus(_known(item).by(_STRING))
+                price = price.plus(_known(item).by(STRING))
             return CallEstimate(size.times(price))
         if function == "includes":
             return CallEstimate(size)
-        return CallEstimate(size.by(_STRING))
+        return CallEstimate(size.by(STRING))
 
     return estimate
 
@@ -179,7 +178,7 @@ def _transformed(
     if target is None:
         return None
     size = _known(target)
-    return CallEstimate(size.by(_STRING), size)
+    return CallEstimate(size.by(STRING), size)
 
 
 def _replaced(
@@ -204,7 +203,7 @@ def _replaced(
     else:
         low_count = _quotient(size.low, old.high)
     result = Range(low_count, high_count).times(new).plus(Range(low_kept, high_kept))
-    return CallEstimate(size.by(2 * _STRING), result)
+    return CallEstimate(size.by(2 * STRING), result)
 
 
 def _quotient(size: int, part: int) -> int:
@@ -220,7 +219,7 @@ def _split(_overload: str, target: Operand | None, arguments: list[Operand]) -> 
         node = arguments[1].node
         if isinstance(node, Literal) and type(node.value) is int:
             most = node.value & LARGEST
-    return CallEstimate(size.by(2 * _STRING), Range(0, most))
+    return CallEstimate(size.by(2 * STRING), Range(0, most))
 
 
 def _joined(
@@ -235,42 +234,42 @@ def _joined(
     if arguments:
         separators = Range(max(count.low - 1, 0), max(count.high - 1, 0))
         size = size.plus(_known(arguments[0]).times(separators))
-    return CallEstimate(size.by(_STRING), size)
+    return CallEstimate(size.by(STRING), size)
 
 
 def _found(_overload: str, target: Operand | None, arguments: list[Operand]) -> CallEstimate | None:
     if target is None or not arguments:
         return None
     size = _known(target)
-    cost = size.plus(_ONE).by(_STRING).times(_known(arguments[0]).by(_PATTERN))
+    cost = size.plus(_ONE).by(STRING).times(_known(arguments[0]).by(PATTERN))
     return CallEstimate(cost, Range(0, size.high))
 
 
 def _ip(overload: str, target: Operand | None, arguments: list[Operand]) -> CallEstimate | None:
     if overload == "cidr_ip":
         return CallEstimate(_ONE)
-    return _first_argument(_STRING)(overload, target, arguments)
+    return _first_argument(STRING)(overload, target, arguments)
 
 
 def _contains_ip(overload: str, _target: Operand | None, arguments: list[Operand]) -> CallEstimate:
-    cost = _ADDRESS.plus(_ADDRESS).by(_STRING)
+    cost = _ADDRESS.plus(_ADDRESS).by(STRING)
     if overload == "cidr_contains_ip_string":
-        cost = cost.plus(_known(arguments[0]).by(_STRING))
+        cost = cost.plus(_known(arguments[0]).by(STRING))
     return CallEstimate(cost)
 
 
 def _contains_cidr(
     overload: str, _target: Operand | None, arguments: list[Operand]
 ) -> CallEstimate:
-    cost = _ADDRESS.plus(_ADDRESS).by(_STRING).plus(_ADDRESS.by(_STRING)).plus(_ONE)
+    cost = _ADDRESS.plus(_ADDRESS).by(STRING).plus(_ADDRESS.by(STRING)).plus(_ONE)
     if overload == "cidr_contains_cidr_string":
-        cost = cost.plus(_known(arguments[0]).by(_STRING))
+        cost = cost.plus(_known(arguments[0]).by(STRING))
     return CallEstimate(cost)
 
 
 def _validated(_overload: str, _target: Operand | None, arguments: list[Operand]) -> CallEstimate:
-    pattern = _LONGEST_NAME_PATTERN * _PATTERN
-    return CallEstimate(_known(arguments[0]).by(_STRING).by(pattern))
+    pattern = _LONGEST_NAME_PATTERN * PATTERN
+    return CallEstimate(_known(arguments[0]).by(STRING).by(pattern))
 
 
 def _equality(
@@ -281,73 +280,33 @@ def _equality(
         return None
     name = left.type.name
     if name == "kubernetes.NamedFormat":
-        return CallEstimate(Range(1, _LONGEST_FORMAT).by(_STRING))
+        return CallEstimate(Range(1, _LONGEST_FORMAT).by(STRING))
     if name == "kubernetes.URL":
         size = _ONE if right.size is None else right.size
-        return CallEstimate(Range(1, size.high).by(_STRING))
+        return CallEstimate(Range(1, size.high).by(STRING))
     return CallEstimate(_ONE) if name in _ONE_COST_EQUALITY else None
 
 
 _ONE_COST_EQUALITY: Final = frozenset(
     ("net.IP", "net.CIDR", "kubernetes.Quantity", "kubernetes.Semver")
 )
-_ACCESSORS: Final = (
-    "serviceAccount",
-    "path",
-    "group",
-    "resource",
-    "subresource",
-    "namespace",
-    "name",
-    "allowed",
-    "reason",
-    "error",
-    "errored",
-    "masked",
-    "prefixLength",
-    "family",
-    "isUnspecified",
-    "isLoopback",
-    "isLinkLocalMulticast",
-    "isLinkLocalUnicast",
-    "isGlobalUnicast",
-    "format.named",
-    "sign",
-    "asInteger",
-    "isInteger",
-    "asApproximateFloat",
-    "isGreaterThan",
-    "isLessThan",
-    "compareTo",
-    "add",
-    "sub",
-    "major",
-    "minor",
-    "patch",
-    "getScheme",
-    "getHostname",
-    "getHost",
-    "getPort",
-    "getEscapedPath",
-    "getQuery",
-)
 _WALKED: Final = ("isSorted", "sum", "max", "min", "indexOf", "lastIndexOf", "includes")
 _PARSED: Final = ("cidr", "isIP", "isCIDR", "quantity", "isQuantity", "semver", "isSemver")
 
 _BY_FUNCTION: Final[dict[str, _Estimate]] = {
     "check": lambda *_: CallEstimate(exactly(350_000)),
-    **dict.fromkeys(_ACCESSORS, _one),
+    **dict.fromkeys(ACCESSORS, _one),
     **{name: _walked(name) for name in _WALKED},
-    "url": _first_argument(_STRING, sized=True),
+    "url": _first_argument(STRING, sized=True),
     **dict.fromkeys(("lowerAscii", "upperAscii", "substring", "trim"), _transformed),
     "replace": _replaced,
     "split": _split,
     "join": _joined,
     "find": _found,
     "findAll": _found,
-    **dict.fromkeys(_PARSED, _first_argument(_STRING)),
+    **dict.fromkeys(_PARSED, _first_argument(STRING)),
     "ip": _ip,
-    "ip.isCanonical": _first_argument(2 * _STRING),
+    "ip.isCanonical": _first_argument(2 * STRING),
     "containsIP": _contains_ip,
     "containsCIDR": _contains_cidr,
     "validate": _validated,

@@ -13,6 +13,7 @@ from claimfit.dra.cel.formats import Format
 from claimfit.dra.cel.network import CIDR, IP
 from claimfit.dra.cel.quantities import CelQuantity
 from claimfit.dra.cel.semver import Semver
+from claimfit.dra.cel.unit_costs import ACCESSORS, PATTERN, STRING
 from claimfit.dra.cel.urls import URL
 from claimfit.dra.cel.values import MISSING, EvalError, MapValue, Opaque, Optional, Panic, size
 
@@ -28,8 +29,6 @@ __all__ = ["LIST_COST", "MAP_COST", "UNCOSTABLE", "call_cost", "known_ahead", "u
 LIST_COST: Final = 10
 MAP_COST: Final = 30
 
-_STRING: Final = 0.1
-_PATTERN: Final = 0.25
 _ONE_COST_EQUALITY: Final = (CelQuantity, IP, CIDR, Format, URL, Semver)
 
 
@@ -99,25 +98,25 @@ _COMPARED: Final = frozenset(
 
 def _by_overload(minor: int, overload: str, operands: list[Operand]) -> int:
     if overload in _COMPARED:
-        return _up(min(_size_within(operands[0]), _size_within(operands[1])) * _STRING)
+        return _up(min(_size_within(operands[0]), _size_within(operands[1])) * STRING)
     if overload in _PREFIXES:
-        return _up(_size_within(operands[1 if minor >= 37 else 0]) * _STRING)
+        return _up(_size_within(operands[1 if minor >= 37 else 0]) * STRING)
     if overload in _FIRST_STRING:
-        return _up(_size_within(operands[0]) * _STRING)
+        return _up(_size_within(operands[0]) * STRING)
     if overload == "in_list":
         return _size_within(operands[1])
     if overload in {"add_string", "add_bytes"}:
-        return _up((_size_within(operands[0]) + _size_within(operands[1])) * _STRING)
+        return _up((_size_within(operands[0]) + _size_within(operands[1])) * STRING)
     if overload == "matches_string" or (overload == "matches" and minor >= 37):
         return _pattern(_size_within(operands[0]), _size_within(operands[1]))
     if overload == "contains_string":
-        one, two = (_up(_size_within(operand) * _STRING) for operand in operands)
+        one, two = (_up(_size_within(operand) * STRING) for operand in operands)
         return one * two
     return 1
 
 
 def _pattern(characters: int, pattern: int) -> int:
-    return _up((1.0 + characters) * _STRING) * _up(pattern * _PATTERN)
+    return _up((1.0 + characters) * STRING) * _up(pattern * PATTERN)
 
 
 # --- cel-go ext -----------------------------------------------------------------------------------
@@ -137,7 +136,7 @@ def _compared_with_itself(place: int) -> Callable[[list[Operand], Operand], int]
         if not isinstance(items, list):
             raise Panic(_NO_LIST)
         first = items[0] if items else None
-        factor = 2.0 + _STRING if isinstance(first, str | bytes) else 2.0
+        factor = 2.0 + STRING if isinstance(first, str | bytes) else 2.0
         return _allocated(factor, len(items) ** 2)
 
     return cost
@@ -217,9 +216,9 @@ _TRACKED: Final[dict[str, Callable[[list[Operand], Operand], int]]] = {
 def _traversal(value: Operand) -> int:
     """Return the cost of walking a value: strings and bytes by length, the rest by members."""
     if isinstance(value, str):
-        return int(len(value.encode()) * _STRING)
+        return int(len(value.encode()) * STRING)
     if isinstance(value, bytes):
-        return int(len(value) * _STRING)
+        return int(len(value) * STRING)
     if isinstance(value, list):
         return sum(map(_traversal, value))
     if isinstance(value, MapValue):
@@ -240,7 +239,7 @@ def _one(_overload: str, _operands: list[Operand], _result: Operand) -> int:
 
 
 def _joined(_overload: str, _operands: list[Operand], result: Operand) -> int:
-    return _up(_size(result) * 2 * _STRING)
+    return _up(_size(result) * 2 * STRING)
 
 
 def _found(_overload: str, operands: list[Operand], _result: Operand) -> int:
@@ -248,20 +247,20 @@ def _found(_overload: str, operands: list[Operand], _result: Operand) -> int:
 
 
 def _ip(overload: str, operands: list[Operand], _result: Operand) -> int:
-    return 1 if overload == "cidr_ip" else _up(_size(operands[0]) * _STRING)
+    return 1 if overload == "cidr_ip" else _up(_size(operands[0]) * STRING)
 
 
 def _contains_ip(overload: str, operands: list[Operand], _result: Operand) -> int:
-    cost = _up(2 * _size(operands[0]) * _STRING)
+    cost = _up(2 * _size(operands[0]) * STRING)
     if overload == "cidr_contains_ip_string":
-        cost += _up(_size(operands[1]) * _STRING)
+        cost += _up(_size(operands[1]) * STRING)
     return cost
 
 
 def _contains_cidr(overload: str, operands: list[Operand], _result: Operand) -> int:
-    cost = _up(2 * _size(operands[0]) * _STRING) + _up(_size(operands[0]) * _STRING) + 1
+    cost = _up(2 * _size(operands[0]) * STRING) + _up(_size(operands[0]) * STRING) + 1
     if overload == "cidr_contains_cidr_string":
-        cost += _up(_size(operands[1]) * _STRING)
+        cost += _up(_size(operands[1]) * STRING)
     return cost
 
 
@@ -277,54 +276,14 @@ def _equality(_overload: str, operands: list[Operand], _result: Operand) -> int 
     return 1 if isinstance(first, Opaque) and isinstance(first, _ONE_COST_EQUALITY) else None
 
 
-_ACCESSORS: Final = (
-    "serviceAccount",
-    "path",
-    "group",
-    "resource",
-    "subresource",
-    "namespace",
-    "name",
-    "allowed",
-    "reason",
-    "error",
-    "errored",
-    "masked",
-    "prefixLength",
-    "family",
-    "isUnspecified",
-    "isLoopback",
-    "isLinkLocalMulticast",
-    "isLinkLocalUnicast",
-    "isGlobalUnicast",
-    "format.named",
-    "sign",
-    "asInteger",
-    "isInteger",
-    "asApproximateFloat",
-    "isGreaterThan",
-    "isLessThan",
-    "compareTo",
-    "add",
-    "sub",
-    "major",
-    "minor",
-    "patch",
-    "getScheme",
-    "getHostname",
-    "getHost",
-    "getPort",
-    "getEscapedPath",
-    "getQuery",
-)
 _BY_FUNCTION: Final[dict[str, Callable[[str, list[Operand], Operand], int | None]]] = {
     "check": lambda *_: 350_000,
-    **dict.fromkeys(_ACCESSORS, _one),
+    **dict.fromkeys(ACCESSORS, _one),
     **dict.fromkeys(("isSorted", "sum", "max", "min", "indexOf", "lastIndexOf"), _walked),
-    **dict.fromkeys(("url", "lowerAscii", "upperAscii", "substring", "trim"), _first(_STRING)),
-    **dict.fromkeys(("cidr", "isIP", "isCIDR"), _first(_STRING)),
-    **dict.fromkeys(("quantity", "isQuantity", "semver", "isSemver"), _first(_STRING)),
-    **dict.fromkeys(("replace", "split", "ip.isCanonical"), _first(2 * _STRING)),
+    **dict.fromkeys(("url", "lowerAscii", "upperAscii", "substring", "trim"), _first(STRING)),
+    **dict.fromkeys(("cidr", "isIP", "isCIDR"), _first(STRING)),
+    **dict.fromkeys(("quantity", "isQuantity", "semver", "isSemver"), _first(STRING)),
+    **dict.fromkeys(("replace", "split", "ip.isCanonical"), _first(2 * STRING)),
     "join": _joined,
     "find": _found,
     "findAll": _found,
